@@ -226,17 +226,30 @@ async fn opened() {
     for some in ids.iter().enumerate().collect::<Vec<_>>().chunks(N_CALLERS) {
         join_all(some.iter().copied().map(talk)).await;
     }
+    let open = async |n: usize| {
+        let body = serde_json::json!({"name": "nothing_waits_for_this"});
+        let begun = Instant::now();
+        stage.caller.with_token(n).ask("POST", &format!("/api/sessions/{}/events", ids[n]), Some(body)).await;
+        begun.elapsed()
+    };
     tokio::time::sleep(Duration::from_secs(2)).await;
     let mut times = Vec::new();
-    for (n, id) in ids.iter().enumerate() {
-        let caller = stage.caller.with_token(n);
-        let begun = Instant::now();
-        let body = serde_json::json!({"name": "nothing waits for this"});
-        caller.ask("POST", &format!("/api/sessions/{id}/events"), Some(body)).await;
-        times.push(begun.elapsed());
+    for n in 0..N_OPENED {
+        times.push(open(n).await);
     }
     let (p50, p99) = (percentile(&mut times, 50), percentile(&mut times, 99));
     println!("a resting session of 20 turns takes an event: p50 {}, p99 {} (of {N_OPENED})", show(p50), show(p99));
+    // Of each turn come sixty pieces of speech and some six other events: 10,000 in all.
+    for _ in 20..150 {
+        stage.caller.with_token(0).turn(&ids[0]).await;
+    }
+    let mut times = Vec::new();
+    for _ in 0..50 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        times.push(open(0).await);
+    }
+    let (p50, p99) = (percentile(&mut times, 50), percentile(&mut times, 99));
+    println!("one of 150 turns, 10,000 events: p50 {}, p99 {} (of 50)", show(p50), show(p99));
 }
 
 async fn streams() {

@@ -18,6 +18,12 @@ use tokio::time::timeout;
 
 use crate::host::secrets::Secrets;
 
+/// Tells a process that we start how many of us have started each other.
+pub(crate) const DEPTH: &str = "PLAYHOUSE_DEPTH";
+
+/// So many may: a program whose plugin or MCP server is `playhouse` with the same program would never come to an end.
+const MAX_DEPTH: u32 = 3;
+
 /// What is kept of standard error, in bytes.
 const KEPT: usize = 2 << 10;
 
@@ -57,6 +63,12 @@ impl Child {
     ) -> io::Result<(Child, Pipes, Witness)> {
         let no_command = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
         let (program, arguments) = command.split_first().ok_or_else(no_command)?;
+        let depth = environment.iter().find(|(name, _)| name == DEPTH).and_then(|(_, depth)| depth.parse().ok());
+        if depth.is_some_and(|depth: u32| depth > MAX_DEPTH) {
+            let circle = "playhouse has started itself again and again: give the program that this command runs a \
+                          configuration of its own (`--config`), without this command";
+            return Err(io::Error::other(circle));
+        }
         let program = if program.contains('/') { folder.join(program) } else { program.into() };
         let mut child = Command::new(program)
             .args(arguments)

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use crate::host::child::DEPTH;
 use crate::host::config_file as file;
 use crate::host::equipment::declaration;
 use crate::host::journal::address::Place;
@@ -204,7 +205,14 @@ const CHILD_VARIABLES: [&str; 14] = [
 #[allow(clippy::disallowed_methods)]
 pub fn child_environment() -> Vec<(String, String)> {
     let found = CHILD_VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    found.collect()
+    let depth = named_variable(DEPTH).and_then(|depth| depth.parse().ok()).unwrap_or(0_u32);
+    found.chain([(DEPTH.to_owned(), depth.saturating_add(1).to_string())]).collect()
+}
+
+/// Where a service manager hears how a service is (`sd_notify(3)`).
+#[allow(clippy::disallowed_methods)]
+pub fn notify_socket() -> Option<PathBuf> {
+    std::env::var_os("NOTIFY_SOCKET").map(PathBuf::from)
 }
 
 /// The environment variable that a declaration names (`{from_env: NAME}`).

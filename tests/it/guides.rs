@@ -340,10 +340,11 @@ fn is_left_out(kind: ErrorKind) -> bool {
 /// Parses a command line of ours with the real definitions, and gives its arguments; none if it is another program's.
 fn parse_command(line: &str, is_named_only: bool) -> Result<Option<String>, String> {
     static BEGINNING: &str =
-        r#"^(?:[A-Z_]+=\S* +)*(?:playhouse|(?:\./)?target/release/playhouse|cargo run(?: --\S+)* --) (.*)$"#;
+        r#"^(?:sudo )?(?:[A-Z_]+=\S* +)*(?:playhouse|(?:\./)?target/release/playhouse|cargo run(?: --\S+)* --) (.*)$"#;
     let Some(found) = Regex::new(BEGINNING).unwrap().captures(line) else {
         let program = words(line).into_iter().find(|word| !word.contains('=')).unwrap_or_default();
-        let others = ["cargo", "cd", "curl", "export", "git", "llama-server", "ollama", "python3", "vllm"];
+        let others =
+            ["cargo", "cd", "curl", "export", "git", "llama-server", "ollama", "open-webui", "python3", "sudo", "vllm"];
         let is_known = others.contains(&program.as_str());
         return if is_known { Ok(None) } else { Err(format!("`{program}` is no program that the guides use")) };
     };

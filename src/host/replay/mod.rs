@@ -54,6 +54,8 @@ pub struct Replayed {
     pub maker: EventMaker,
     /// The messages that were sent with an id.
     pub messages: MessageIds,
+    /// Something was asked for that has got no answer, or a timer may still run.
+    pub is_at_work: bool,
 }
 
 /// Who is told of what a session had done before: scripted models and classifiers and canned tools go on in order.
@@ -124,8 +126,9 @@ pub fn replay_watched(
         }
         n_directives += 1;
     };
+    let is_at_work = follower.outstanding() != Outstanding::default() || !follower.timers.is_empty();
     let Follower { session, machine, tools, time, maker, messages, .. } = follower;
-    Ok(Replayed { session, machine, stop, n_directives, tools, began, time, maker, messages })
+    Ok(Replayed { session, machine, stop, n_directives, tools, began, time, maker, messages, is_at_work })
 }
 
 /// Does what takes as long as a machine needs for all events of a session, on a thread for that.

@@ -155,21 +155,34 @@ enum End {
     Task,
 }
 
+/// What there is after the past.
+enum Attached {
+    Live(Subscription),
+    Ended(End),
+}
+
 impl Feed {
     async fn run(mut self, live: Option<Subscription>) {
         let mut live = live;
         loop {
-            let end = match live.take() {
-                Some(subscription) => Ok(self.tell_live(subscription).await),
-                None => self.attach().await,
+            let attached = match live.take() {
+                Some(subscription) => Ok(Attached::Live(subscription)),
+                // In a box that is there only as long: what opens a session is large, and feeds are many.
+                None => Box::pin(self.attach()).await,
+            };
+            let end = match attached {
+                Ok(Attached::Live(subscription)) => Ok(self.tell_live(subscription).await),
+                Ok(Attached::Ended(end)) => Ok(end),
+                Err(error) => Err(error),
             };
             match end {
-                Ok(End::Task) if !self.residents.draining.is_cancelled() => {}
-                Ok(End::Task) => {
+                Ok(End::Done | End::Gone) => return,
+                // No more sessions are opened: another process may go on with it.
+                Ok(End::Task) | Err(_) if self.residents.draining.is_cancelled() => {
                     let _ = self.sender.send(Heard::Bye).await;
                     return;
                 }
-                Ok(End::Done | End::Gone) => return,
+                Ok(End::Task) => {}
                 Err(error) => {
                     // Whoever reads comes back and is told.
                     tracing::warn!(session = &*self.served.session, %error, "the session cannot be followed");
@@ -179,8 +192,8 @@ impl Feed {
         }
     }
 
-    /// Tells all events after `heard`, until the session's task ends.
-    async fn attach(&mut self) -> Result<End, ResidentError> {
+    /// Tells all events after `heard` that have been.
+    async fn attach(&mut self) -> Result<Attached, ResidentError> {
         let id = self.served.session.clone();
         let residents = self.residents.clone();
         let served = residents.find(&id).await?;
@@ -191,12 +204,12 @@ impl Feed {
             false => {
                 let handle = residents.handle(&id).await?;
                 let Ok(subscribed) = handle.subscribe(Interest::Everything { capacity: QUEUE }).await else {
-                    return Ok(End::Task);
+                    return Ok(Attached::Ended(End::Task));
                 };
                 subscription = Some(subscribed);
                 match handle.records().await {
                     Ok(records) => records?,
-                    Err(_) => return Ok(End::Task),
+                    Err(_) => return Ok(Attached::Ended(End::Task)),
                 }
             }
         };
@@ -211,19 +224,16 @@ impl Feed {
         if self.heard.is_some_and(|mark| mark > last) {
             self.heard = None;
             if self.sender.send(Heard::Reset).await.is_err() {
-                return Ok(End::Gone);
+                return Ok(Attached::Ended(End::Gone));
             }
         }
         for step in past {
             if let Some(end) = self.tell(Arc::new(step.event)).await {
-                return Ok(end);
+                return Ok(Attached::Ended(end));
             }
         }
         self.heard = Some(self.heard.map_or(last, |mark| mark.max(last)));
-        match subscription {
-            Some(subscription) => Ok(self.tell_live(subscription).await),
-            None => Ok(End::Done),
-        }
+        Ok(subscription.map_or(Attached::Ended(End::Done), Attached::Live))
     }
 
     async fn tell_live(&mut self, mut subscription: Subscription) -> End {
@@ -253,7 +263,7 @@ impl Feed {
     }
 
     async fn is_speaking(&self) -> bool {
-        let standing = self.residents.standing(&self.served).await;
+        let standing = Box::pin(self.residents.standing(&self.served)).await;
         standing.is_ok_and(|(standing, _)| standing.state == State::Speaking)
     }
 

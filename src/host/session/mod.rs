@@ -49,7 +49,7 @@ use crate::host::session::calls::Calls;
 use crate::host::session::task::Task;
 use crate::host::session::turns::{Schemas, Turns};
 use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::{Event, Outcome, Timestamp};
+use crate::vm::protocol::{Event, Outcome, Timestamp, Wait};
 use crate::vm::{Begin, Machine};
 
 pub use crate::host::replay::error::SessionError;
@@ -91,7 +91,7 @@ impl Kept {
         &self.records
     }
 
-    /// Goes on with it: replays it and appends `Reopened`, unless the program had ended. With a text the session goes on
+    /// Goes on with it: replays it and appends `Reopened`, unless it only waits for a person or the program had ended. With a text the session goes on
     /// with that, from the last line that still exists, and `ProgramChanged` is appended in its place; one whose program
     /// has ended stays as it is. Takes as long as the machine needs for all events, on a thread for that; nothing is asked
     /// or called again.
@@ -130,7 +130,10 @@ impl Kept {
             task.change_program(&text, program, tools, true);
             return Ok(session);
         }
-        task.pending.push_back(Event::Reopened);
+        // One that only waits for a person is as it was: that it was looked at leaves no record.
+        if replayed.is_at_work || !matches!(replayed.stop, Stop::Blocked(Wait::User | Wait::Approval(_))) {
+            task.pending.push_back(Event::Reopened);
+        }
         if tools != replayed.tools {
             task.pending.push_back(Event::SignaturesChanged { tools });
         }

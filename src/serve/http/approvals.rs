@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::host::ledger::Filter;
 use crate::host::session::{Deed, Refusal, SendError};
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::body::Typed;
+use crate::serve::http::body::{Path, Typed};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::serve::http::wire::{ApprovalWire, text_of};

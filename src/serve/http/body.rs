@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{self, FromRequest, FromRequestParts, Query, Request};
 use axum::http::{HeaderName, Response, StatusCode, header, request};
 use axum::response::IntoResponse;
 use futures_util::{Stream, StreamExt};
@@ -32,6 +32,9 @@ pub(crate) const PING: Duration = Duration::from_secs(15);
 /// A body that was read, or an answer.
 pub(crate) struct Typed<T>(pub(crate) T);
 
+/// The named parts of a path.
+pub(crate) struct Path<T>(pub(crate) T);
+
 /// A query that was read.
 pub(crate) struct Queried<T>(pub(crate) T);
 
@@ -52,6 +55,15 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Typed<
             _ => Problem::bad(format!("the body did not arrive: {error}"), Vec::new()),
         })?;
         read(&bytes).map(Typed)
+    }
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut request::Parts, state: &S) -> Result<Path<T>, Problem> {
+        let path = extract::Path::<T>::from_request_parts(parts, state).await;
+        path.map(|extract::Path(path)| Path(path)).map_err(|error| Problem::bad(error.body_text(), Vec::new()))
     }
 }
 

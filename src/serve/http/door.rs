@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -58,6 +58,7 @@ pub(crate) struct Visit {
 pub(super) async fn login(
     State(server): State<Arc<Server>>,
     peer: Peer,
+    headers: HeaderMap,
     Typed(Login { token }): Typed<Login>,
 ) -> Result<Response, Problem> {
     let hash = tokens::hash(token.trim());
@@ -66,12 +67,12 @@ pub(super) async fn login(
         server.limits.wrong_token(peer.0)?;
         return Err(Problem::unauthorized("this token is not known here, or its time is over; ask for another one"));
     }
-    let cookie = server.cookies.make(&hash, server.residents.now());
+    let cookie = server.cookies.make(&hash, server.residents.now(), &headers);
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
 
-pub(super) async fn logout(State(server): State<Arc<Server>>) -> Response {
-    (StatusCode::NO_CONTENT, [(header::SET_COOKIE, server.cookies.remove())]).into_response()
+pub(super) async fn logout(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    (StatusCode::NO_CONTENT, [(header::SET_COOKIE, server.cookies.remove(&headers))]).into_response()
 }
 
 pub(super) async fn me(State(server): State<Arc<Server>>, caller: Caller) -> Typed<Me> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use futures_util::stream;
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::host::events::{Category, Mark, PublicBody, PublicEvent};
 use crate::host::residents::feed::{Heard, Until};
 use crate::serve::http::access::caller::{Caller, Role};
-use crate::serve::http::body::{PING, Queried, event_stream, ping};
+use crate::serve::http::body::{PING, Path, Queried, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;

@@ -9,7 +9,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::serve::http::access::caller::{OfOwnPage, Peer};
-use crate::serve::http::openai::wire::in_openai_form;
+use crate::serve::http::access::cookie::PROTOCOL;
+use crate::serve::http::openai::wire::{in_openai_form, is_openai};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::relay::{self, Relayed};
 use crate::serve::http::server::Server;
@@ -20,7 +21,7 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// Lets a request in that is meant for this server, and that no foreign page has made.
 pub(super) async fn guard(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let (is_frame, is_openai) = (path.starts_with("/chat/"), path.starts_with("/v1/"));
+    let (is_frame, is_openai) = (path.starts_with("/chat/"), is_openai(path));
     let connected = request.extensions().get::<Peer>().copied().unwrap_or(Peer::NOBODY);
     let proxies = &server.options.trusted_proxies;
     let is_relayed = request.extensions().get::<Relayed>().is_some();
@@ -29,10 +30,12 @@ pub(super) async fn guard(State(server): State<Arc<Server>>, mut request: Reques
         true => (relay::peer_of(request.headers()).map_or(connected, Peer), Ok(Some(OfOwnPage))),
         false => {
             let (peer, checked) = (connected.behind(request.headers(), proxies), check(&server, &request));
-            if let Some(name) = &server.options.user_header
-                && !connected.is_proxy(proxies)
-            {
-                request.headers_mut().remove(name);
+            if !connected.is_proxy(proxies) {
+                let headers = request.headers_mut();
+                headers.remove(PROTOCOL);
+                if let Some(name) = &server.options.user_header {
+                    headers.remove(name);
+                }
             }
             (peer, checked)
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use dashmap::DashMap;
 use futures_util::StreamExt;
@@ -76,6 +76,11 @@ pub(super) async fn serve(
     if is_end && response.status() == StatusCode::ACCEPTED {
         // There is nothing that comes later; some clients report anything else as a failure.
         *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    if !response.status().is_success() {
+        // It says them in words, without a type.
+        let kind = response.headers_mut().entry(header::CONTENT_TYPE);
+        kind.or_insert(HeaderValue::from_static("text/plain; charset=utf-8"));
     }
     let Some(counted) = counted else { return response };
     // What a client hears beside its requests ends with the server; answers come to their own end.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use crate::host::events::PublicBody;
 use crate::host::residents::feed::Heard;
 use crate::host::session::{Deed, Receipt};
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::body::{Queried, Typed};
+use crate::serve::http::body::{Path, Queried, Typed};
 use crate::serve::http::events::Show;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;

@@ -3,6 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value as Json, json};
 
+use crate::serve::http::openai::wire::is_openai;
 use crate::serve::http::route::{Answer, Route};
 
 /// The document.
@@ -12,7 +13,7 @@ pub(super) fn make(table: &[Route]) -> Json {
     let mut generator = settings.into_generator();
     let mut paths = Map::new();
     for route in table {
-        let Route { method, path, role, summary, body, query, answer, .. } = route;
+        let Route { method, path, role, summary, body, query, answers, .. } = route;
         let open = path.replace("{*", "{");
         let mut parameters: Vec<Json> = open
             .split('{')
@@ -24,23 +25,22 @@ pub(super) fn make(table: &[Route]) -> Json {
             let schema = query(&mut generator);
             parameters.extend(of_query(&schema, &generator));
         }
-        let content = match &answer.1 {
-            Answer::Nothing => None,
-            Answer::Json(shape) => Some(json!({"application/json": {"schema": shape(&mut generator)}})),
-            Answer::Other(kind) => Some(json!({*kind: {"schema": {"type": "string"}}})),
-        };
-        let mut good = json!({"description": summary});
-        if let Some(content) = content {
-            good["content"] = content;
+        let mut responses = json!({"default": fault(path)});
+        for (status, answer) in answers {
+            let at = &mut responses[status.to_string()];
+            at["description"] = (*summary).into();
+            match answer {
+                Answer::Nothing => {}
+                Answer::Json(shape) => at["content"]["application/json"] = json!({"schema": shape(&mut generator)}),
+                // No schema tells what comes in events.
+                Answer::Other(kind @ "text/event-stream") => at["content"][*kind] = json!({}),
+                Answer::Other(kind) => at["content"][*kind] = json!({"schema": {"type": "string"}}),
+            }
         }
-        let problem = json!({
-            "description": "What is wrong, and the next step",
-            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        });
         let mut operation = json!({
             "summary": summary,
             "parameters": parameters,
-            "responses": {answer.0.to_string(): good, "default": problem},
+            "responses": responses,
             "security": if role.is_some() { json!([{"token": []}]) } else { json!([]) },
         });
         if let Some(role) = role {
@@ -56,6 +56,7 @@ pub(super) fn make(table: &[Route]) -> Json {
     }
     let mut schemas = generator.take_definitions(true);
     schemas.insert("Problem".to_owned(), problem());
+    schemas.insert("OpenAiError".to_owned(), openai_error());
     json!({
         "openapi": "3.1.0",
         "info": {"title": "Playhouse", "version": env!("CARGO_PKG_VERSION")},
@@ -71,6 +72,39 @@ fn of_query(schema: &schemars::Schema, generator: &schemars::SchemaGenerator) ->
     let properties = found.and_then(|schema| schema.get("properties")).and_then(Json::as_object);
     let parameter = |(name, schema): (&String, &Json)| json!({"name": name, "in": "query", "schema": schema});
     properties.into_iter().flatten().map(parameter).collect()
+}
+
+/// What comes where something is wrong.
+fn fault(path: &str) -> Json {
+    let of = |name: &str| json!({"schema": {"$ref": format!("#/components/schemas/{name}")}});
+    let content = match path {
+        _ if is_openai(path) => json!({"application/json": of("OpenAiError")}),
+        // What the protocol finds wrong it says in its own way.
+        "/mcp" => json!({
+            "application/problem+json": of("Problem"),
+            "application/json": {"schema": {"type": "object"}},
+            "text/plain": {"schema": {"type": "string"}},
+        }),
+        _ => json!({"application/problem+json": of("Problem")}),
+    };
+    json!({"description": "What is wrong, and the next step", "content": content})
+}
+
+fn openai_error() -> Json {
+    json!({
+        "type": "object",
+        "required": ["error"],
+        "properties": {"error": {
+            "type": "object",
+            "required": ["message", "type", "param", "code"],
+            "properties": {
+                "message": {"type": "string"},
+                "type": {"type": "string"},
+                "param": {"type": ["string", "null"]},
+                "code": {"type": "string"},
+            },
+        }},
+    })
 }
 
 fn problem() -> Json {

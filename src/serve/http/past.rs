@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::tz::TimeZone;
@@ -23,7 +23,7 @@ use crate::host::travel::{self, At, Moment, Point, PointFault, Timeline};
 use crate::host::why;
 use crate::lang::program::Program;
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::body::{Queried, Typed};
+use crate::serve::http::body::{Path, Queried, Typed};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::programs::{SourceWire, place_of};
 use crate::serve::http::server::Server;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::host::program::ProgramText;
 use crate::host::residents::offered::{Offered, version};
 use crate::lang::program::{Entry, Playbook, Program};
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::body::Typed;
+use crate::serve::http::body::{Path, Typed};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::span::Span;

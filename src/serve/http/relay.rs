@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::{fs, io, process};
 
 use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
@@ -75,10 +76,14 @@ pub(super) fn peer_of(headers: &HeaderMap) -> Option<IpAddr> {
 /// Passes a request on if another server has its session.
 pub(super) async fn relay(
     State(server): State<Arc<Server>>,
-    parameters: RawPathParams,
+    parameters: Result<RawPathParams, RawPathParamsRejection>,
     request: Request,
     next: Next,
 ) -> Response {
+    let parameters = match parameters {
+        Ok(parameters) => parameters,
+        Err(error) => return Problem::bad(error.body_text(), Vec::new()).into_response(),
+    };
     let id = parameters.iter().find(|(name, _)| *name == "id").map(|(_, id)| session_of(id));
     let is_relayed = request.extensions().get::<Relayed>().is_some();
     let Some(id) = id.filter(|_| !is_relayed) else { return next.run(request).await };

@@ -26,8 +26,8 @@ pub(super) struct Route {
     pub(super) limit: usize,
     /// What its address says after `?`.
     pub(super) query: Option<Shape>,
-    /// The status where all went well, and what comes then: JSON of a shape, or another type.
-    pub(super) answer: (u16, Answer),
+    /// The statuses where all went well, and what comes then: JSON of a shape, or another type.
+    pub(super) answers: Vec<(u16, Answer)>,
     pub(super) handler: MethodRouter<Arc<Server>>,
 }
 

@@ -28,7 +28,7 @@ use crate::serve::http::{approvals, door, events, messages, openapi, page, past,
 
 macro_rules! route {
     ($method:ident $path:literal, $role:expr, $handler:path, $status:literal $answer:expr, $summary:literal
-     $(, body: $body:ty)? $(, query: $query:ty)? $(, limit: $limit:expr)?) => {{
+     $(, also: $also_status:literal $also:expr)* $(, body: $body:ty)? $(, query: $query:ty)? $(, limit: $limit:expr)?) => {{
         #[allow(unused_mut, reason = "not every route takes something")]
         let mut route = Route {
             method: Method::$method,
@@ -38,7 +38,7 @@ macro_rules! route {
             body: None,
             query: None,
             limit: MAX_BODY,
-            answer: ($status, $answer),
+            answers: vec![($status, $answer) $(, ($also_status, $also))*],
             handler: on(MethodFilter::$method, $handler),
         };
         $(route.body = Some(shape::<$body>);)?
@@ -58,7 +58,7 @@ pub(super) fn table() -> Vec<Route> {
     let mut routes = vec![
         route!(GET "/", None, page::index, 200 Other("text/html"), "The page"),
         route!(GET "/chat/{name}", None, page::chat, 200 Other("text/html"), "The page for those who only talk"),
-        route!(GET "/page/{*path}", None, page::asset, 200 Other("text/plain"), "A file of the page"),
+        route!(GET "/page/{*path}", None, page::asset, 200 Other("text/*"), "A file of the page"),
         route!(GET "/healthz", None, door::healthy, 200 Other("text/plain"), "Whether the process runs"),
         route!(GET "/readyz", None, door::ready, 200 Other("text/plain"), "Whether it can take sessions: the store can be written, and it does not end"),
         route!(GET "/openapi.json", None, document, 200 J(shape::<Json>), "This interface"),
@@ -71,12 +71,12 @@ pub(super) fn table() -> Vec<Route> {
         route!(GET "/api/programs/{name}", Some(Visitor), programs::show, 200 J(shape::<programs::ProgramWire>), "A program"),
         route!(GET "/api/programs/{name}/source", Some(User), programs::source, 200 J(shape::<programs::SourceWire>), "Its files, and where each line stands"),
         route!(POST "/api/programs/{name}/reload", Some(Admin), programs::reload, 200 J(shape::<programs::Reloaded>), "Reads its files again, for new sessions"),
-        route!(GET "/api/sessions", Some(Visitor), sessions::list, 200 J(shape::<sessions::Sessions>), "Sessions, the newest first; with program, state, before, limit and label.KEY"),
+        route!(GET "/api/sessions", Some(Visitor), sessions::list, 200 J(shape::<sessions::Sessions>), "Sessions, the newest first; with program, state, before, limit and label.KEY", query: sessions::Which),
         route!(POST "/api/sessions", Some(Visitor), sessions::create, 201 J(shape::<wire::SessionWire>), "Begins a session", body: sessions::NewSession),
-        route!(PUT "/api/sessions/{id}", Some(User), sessions::create_as, 201 J(shape::<wire::SessionWire>), "Begins a session with this id; again it is the same one", body: sessions::NewSession),
+        route!(PUT "/api/sessions/{id}", Some(User), sessions::create_as, 201 J(shape::<wire::SessionWire>), "Begins a session with this id; again it is the same one", also: 200 J(shape::<wire::SessionWire>), body: sessions::NewSession),
         route!(GET "/api/sessions/{id}", Some(Visitor), sessions::show, 200 J(shape::<wire::SessionWire>), "A session"),
         route!(DELETE "/api/sessions/{id}", Some(User), sessions::delete, 204 Nothing, "Deletes a session for good"),
-        route!(POST "/api/sessions/{id}/messages", Some(Visitor), messages::send, 202 J(shape::<messages::Taken>), "The user says something", body: messages::Message, query: messages::Waits),
+        route!(POST "/api/sessions/{id}/messages", Some(Visitor), messages::send, 202 J(shape::<messages::Taken>), "The user says something", also: 200 J(shape::<messages::Said>), also: 200 EVENTS, body: messages::Message, query: messages::Waits),
         route!(POST "/api/sessions/{id}/events", Some(Operator), messages::event, 202 J(shape::<messages::Taken>), "An event from outside, for triggers that wait for it", body: messages::OutsideEvent),
         route!(POST "/api/sessions/{id}/interrupt", Some(Visitor), messages::interrupt, 202 J(shape::<messages::Taken>), "Cancels what is going on"),
         route!(GET "/api/sessions/{id}/events", Some(Visitor), events::events, 200 EVENTS, "All events after a mark, and those that come", query: events::FromMark),
@@ -91,16 +91,16 @@ pub(super) fn table() -> Vec<Route> {
         route!(GET "/api/approvals", Some(User), approvals::list, 200 J(shape::<approvals::Approvals>), "What is asked about calls, in all sessions"),
         route!(GET "/v1/models", Some(User), models::list, 200 J(shape::<models::Models>), "OpenAI: the programs, each a model"),
         route!(GET "/v1/models/{id}", Some(User), models::show, 200 J(shape::<models::Model>), "OpenAI: a program"),
-        route!(POST "/v1/chat/completions", Some(User), chat::complete, 200 J(shape::<Json>), "OpenAI: the next answer of a conversation, or its pieces", body: chat::ChatRequest, limit: MAX_CONVERSATION),
-        route!(POST "/v1/responses", Some(User), responses::create, 200 J(shape::<Json>), "OpenAI: the same as a response, or its events", body: responses::ResponseRequest, limit: MAX_CONVERSATION),
-        route!(GET "/v1/responses/{id}", Some(User), responses::show, 200 J(shape::<Json>), "OpenAI: a response again, or its events after a number", query: responses::Wanted),
+        route!(POST "/v1/chat/completions", Some(User), chat::complete, 200 J(shape::<Json>), "OpenAI: the next answer of a conversation, or its pieces", also: 200 EVENTS, body: chat::ChatRequest, limit: MAX_CONVERSATION),
+        route!(POST "/v1/responses", Some(User), responses::create, 200 J(shape::<Json>), "OpenAI: the same as a response, or its events", also: 200 EVENTS, body: responses::ResponseRequest, limit: MAX_CONVERSATION),
+        route!(GET "/v1/responses/{id}", Some(User), responses::show, 200 J(shape::<Json>), "OpenAI: a response again, or its events after a number", also: 200 EVENTS, query: responses::Wanted),
         route!(POST "/v1/responses/{id}/cancel", Some(User), responses::cancel, 200 J(shape::<Json>), "OpenAI: cancels a response"),
         route!(POST "/agui/{program}", Some(User), agui::run, 200 EVENTS, "AG-UI: a run of a program; its thread is the session", body: RunInput, limit: MAX_CONVERSATION),
         route!(POST "/api/sessions/{id}/approvals/{call}", Some(Visitor), approvals::answer, 200 J(shape::<approvals::Answered>), "Answers what is asked about a call", body: approvals::Answer),
     ];
     #[cfg(feature = "mcp")]
     routes.extend([
-        route!(POST "/mcp", Some(User), mcp::serve, 200 EVENTS, "MCP: a client says something, and hears what comes of it"),
+        route!(POST "/mcp", Some(User), mcp::serve, 200 EVENTS, "MCP: a client says something, and hears what comes of it", also: 202 Nothing),
         route!(GET "/mcp", Some(User), mcp::serve, 200 EVENTS, "MCP: what an older client hears beside its requests"),
         route!(DELETE "/mcp", Some(User), mcp::serve, 204 Nothing, "MCP: an older client goes"),
     ]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use crate::host::residents::Beginning;
 use crate::host::residents::standing::State as Stands;
 use crate::host::session::Deed;
 use crate::serve::http::access::caller::{Caller, Role};
-use crate::serve::http::body::{Queried, Typed};
+use crate::serve::http::body::{Path, Queried, Typed};
 use crate::serve::http::limits::VISITOR_SESSIONS;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
@@ -41,6 +41,23 @@ pub(crate) struct NewSession {
     /// Words of the caller's own, by which sessions can be found.
     #[serde(default)]
     labels: BTreeMap<String, String>,
+}
+
+/// Which sessions are wanted.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Which {
+    /// Those of this program.
+    program: Option<String>,
+    /// Those that stand so.
+    state: Option<String>,
+    /// Those that began before this one.
+    before: Option<Arc<str>>,
+    /// At most so many, and no more than 200.
+    #[schemars(with = "Option<u64>")]
+    limit: Option<String>,
+    /// `label.KEY`: those with this label.
+    #[serde(flatten)]
+    rest: BTreeMap<String, String>,
 }
 
 /// A page of sessions.
@@ -114,25 +131,19 @@ async fn begin(
 pub(super) async fn list(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    Queried(which): Queried<BTreeMap<String, String>>,
+    Queried(Which { program, state, before, limit, rest }): Queried<Which>,
 ) -> Result<Typed<Sessions>, Problem> {
-    let (mut program, mut state, mut before, mut limit, mut wanted_labels) = (None, None, None, 50, Vec::new());
-    for (key, value) in &which {
-        let wrong = |detail: &str| Problem::bad(format!("`{key}={value}`: {detail}"), Vec::new());
-        match (key.as_str(), key.strip_prefix("label.")) {
-            ("program", _) => program = Some(value.clone()),
-            ("state", _) => {
-                let states = "a state is speaking, waiting, approval, timer, finished, failed or interrupted";
-                state = Some(value.parse::<Stands>().map_err(|_| wrong(states))?);
-            }
-            ("before", _) => before = Some(Arc::from(value.as_str())),
-            ("limit", _) => {
-                let n: usize = value.parse().map_err(|_| wrong("this is a number from 1 to 200"))?;
-                limit = n.clamp(1, PAGE);
-            }
-            (_, Some(label)) => wanted_labels.push((label, value)),
-            (_, None) => return Err(wrong("the fields are program, state, before, limit and label.KEY")),
-        }
+    let wrong = |key: &str, value: &str, detail: &str| Problem::bad(format!("`{key}={value}`: {detail}"), Vec::new());
+    let states = "a state is speaking, waiting, approval, timer, finished, failed or interrupted";
+    let state = state.map(|state| state.parse::<Stands>().map_err(|_| wrong("state", &state, states))).transpose()?;
+    let numbers = "this is a number from 1 to 200";
+    let limit = limit.map(|limit| limit.parse::<usize>().map_err(|_| wrong("limit", &limit, numbers))).transpose()?;
+    let limit = limit.unwrap_or(50).clamp(1, PAGE);
+    let fields = "the fields are program, state, before, limit and label.KEY";
+    let mut wanted_labels = Vec::new();
+    for (key, value) in &rest {
+        let label = key.strip_prefix("label.").ok_or_else(|| wrong(key, value, fields))?;
+        wanted_labels.push((label, value));
     }
     let mut sessions = Vec::new();
     if program.as_deref().is_some_and(|program| !caller.may_have(program)) {

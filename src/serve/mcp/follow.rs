@@ -195,8 +195,9 @@ impl Request<'_> {
                         return Ok(self.stopped(served, asked.standing, turn.said()));
                     }
                     // Who is patient may have waited for somebody else.
-                    return match turn.is_done() {
-                        true => Ok(self.stopped(served, self.stands(served).await?, turn.said())),
+                    let standing = self.stands(served).await?;
+                    return match standing.state.is_over() || standing.state.is_for_person() {
+                        true => Ok(self.stopped(served, standing, turn.said())),
                         false => Ok(running(served, turn)),
                     };
                 }

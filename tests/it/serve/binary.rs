@@ -3,8 +3,10 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -274,6 +276,7 @@ fn the_command_line_says_what_is_wrong_before_it_listens() {
     fs::write(folder.join("desk.md"), TALK).unwrap();
     fs::write(folder.join("wrong.md"), "# Desk\n\n## Main\n### Steps\n- $x = GetOrder(1)\n").unwrap();
     fs::write(folder.join("bad.toml"), "[serve]\nhost = \"a\"\n").unwrap();
+    fs::write(folder.join("hosts.toml"), "[serve]\nhosts = [\"desk.example\"]\n").unwrap();
     for (arguments, expected) in [
         (&["serve", "wrong.md"][..], "nothing is called `GetOrder`"),
         (&["serve", "none.md"], "cannot read the program"),
@@ -281,6 +284,7 @@ fn the_command_line_says_what_is_wrong_before_it_listens() {
         (&["serve", "a b=desk.md"], "`a b` is no name for a program"),
         (&["serve", "desk.md", "--journal", "folder"], "is no store for a server"),
         (&["serve", "desk.md", "--listen", "0.0.0.0:0"], "there are no tokens"),
+        (&["serve", "desk.md", "--config", "hosts.toml"], "others could reach this, and there are no tokens"),
         (&["serve", "desk.md", "--config", "bad.toml"], "unknown key `host`"),
         (&["serve", "token", "revoke", "nobody"], "there is no token for nobody"),
     ] {
@@ -307,4 +311,30 @@ fn tokens_are_made_listed_and_taken_away() {
     assert!(!store.windows(token.len()).any(|bytes| bytes == token), "the token itself is kept");
     assert!(run(&["serve", "token", "revoke", "ida"]).status.success());
     assert!(run(&["serve", "token", "list"]).stdout.is_empty());
+}
+
+#[test]
+fn a_service_manager_hears_when_it_listens_and_when_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("desk.md"), TALK).unwrap();
+    let path = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let hears = || {
+        let mut buffer = [0; 64];
+        let length = manager.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let mut child = playhouse(folder.path())
+        .args(["serve", "desk.md", "--model", "embedded", "--listen", "127.0.0.1:0"])
+        .env("NOTIFY_SOCKET", &path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert_eq!(hears(), "READY=1");
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(hears(), "STOPPING=1");
+    assert!(child.wait().unwrap().success());
 }

@@ -175,3 +175,29 @@ fn what_a_trusted_proxy_says_of_who_asks_counts_and_nobody_elses_word() {
     let many: Vec<u16> = (0..11).map(|n| ask(&running, &format!("192.0.2.{n}"))).collect();
     assert_eq!(many.last(), Some(&429), "it is one who says to be many");
 }
+
+#[test]
+fn over_tls_the_cookie_is_one_that_nobody_else_can_set() {
+    let mut files = talk();
+    files.push(("playhouse.toml".to_owned(), "[serve]\ntrusted_proxies = [\"127.0.0.1/32\"]\n".to_owned()));
+    let login = |running: &Running| {
+        let headers = [("x-forwarded-proto", "https")];
+        let answer = running.ask("POST", "/api/login", &headers, Some(r#"{"token":"ph_ida"}"#));
+        answer.headers.into_iter().find(|(name, _)| name == "set-cookie").unwrap().1
+    };
+    let running = Running::start(&files, &[("ida", Role::User)]);
+    let cookie = login(&running);
+    assert!(cookie.starts_with("__Host-playhouse=") && cookie.contains("; Path=/;") && cookie.contains("; Secure"));
+    let cookie = cookie.split(';').next().unwrap();
+    let me = |protocol: &str, cookie: &str| {
+        running.ask("GET", "/api/me", &[("x-forwarded-proto", protocol), ("cookie", cookie)], None).status
+    };
+    assert_eq!(me("https", cookie), 200);
+    // A plain connection could have set this one.
+    assert_eq!(me("https", cookie.strip_prefix("__Host-").unwrap()), 401);
+    let out = running.ask("POST", "/api/logout", &[("x-forwarded-proto", "https")], None);
+    assert!(out.headers.iter().any(|(_, value)| value.starts_with("__Host-playhouse=;")));
+    // Who is no proxy does not say how it has connected.
+    let running = Running::start(&talk(), &[("ida", Role::User)]);
+    assert!(login(&running).starts_with("playhouse="));
+}

@@ -1,9 +1,24 @@
 //! Rows of the table of faults (spec `serving.md`, section 5) that need more than a request and its answer: too many at
 //! the same time, a store that is slow, a journal that is damaged.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jiff::tz::TimeZone;
+use playhouse::host::clock::{Clock, SystemClock};
+use playhouse::host::journal::address::Place;
+use playhouse::host::launch::{Choices, Launch, Workshop};
+use playhouse::host::residents::Residents;
+use playhouse::host::serve_options::ServeOptions;
+use playhouse::serve::http::Server;
 use playhouse::serve::http::access::Role;
+use playhouse::serve::http::access::tokens::Access;
+use playhouse::vm::protocol::Timestamp;
 use rusqlite::Connection;
 use serde_json::Value as Json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::streams::TALK;
@@ -121,4 +136,55 @@ fn a_damaged_journal_keeps_no_other_session_back() {
         assert!(detail.contains("record 3"), "{path}: {detail}");
         assert_eq!(running.ask("GET", &format!("/api/sessions/{sound}/{path}"), &[], None).status, 200);
     }
+}
+
+/// A clock that can break.
+#[derive(Default)]
+struct Fragile(AtomicBool);
+
+impl Clock for Fragile {
+    fn now(&self) -> Timestamp {
+        assert!(!self.0.load(Ordering::Relaxed), "the clock is broken");
+        SystemClock.now()
+    }
+
+    fn zone(&self) -> TimeZone {
+        SystemClock.zone()
+    }
+}
+
+async fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nCookie: playhouse=a\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+/// Nothing outside of the process makes a request panic; so a part of it does.
+#[tokio::test]
+async fn a_panic_ends_one_request_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(Fragile::default());
+    let workshop = Workshop { clock: clock.clone(), ..Workshop::default() };
+    let options = ServeOptions { visitors: true, ..ServeOptions::default() };
+    let place = Place::at(&folder.path().join("serve.sqlite"));
+    let residents = Residents::open(Launch::new(workshop, Choices::default()), &place, &options).await.unwrap();
+    let access = Access::new(residents.ledger(), options.has_strangers(), false).await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = Server::new(residents, options, access, address, [7; 64]);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(server.serve(listener, None, async {
+        let _ = stopped.await;
+    }));
+    clock.0.store(true, Ordering::Relaxed);
+    let answer = get(address, "/api/me").await;
+    clock.0.store(false, Ordering::Relaxed);
+    assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+    assert!(answer.contains("urn:playhouse:internal") && answer.contains("the clock is broken"), "{answer}");
+    assert!(get(address, "/api/me").await.starts_with("HTTP/1.1 401 "));
+    stop.send(()).unwrap();
+    serving.await.unwrap();
 }

@@ -50,7 +50,10 @@ fn json_of(answer: &Answer) -> Value {
 }
 
 fn chat(running: &Running, texts: &[&str], headers: &[(&str, &str)]) -> Value {
-    json_of(&running.ask("POST", "/v1/chat/completions", headers, Some(&request(texts, json!({})))))
+    let mut answer = json_of(&running.ask("POST", "/v1/chat/completions", headers, Some(&request(texts, json!({})))));
+    // The same answer has it anew each time that it is given.
+    answer.as_object_mut().map(|members| members.remove("created"));
+    answer
 }
 
 fn said(answer: &Value) -> &str {

@@ -23,21 +23,41 @@ trap finish EXIT
 
 # With the mock: everything.
 "$cache/venv/bin/python" "$here/run.py" --axe "$axe" | tee "$scratch/mock" || true
-# With the real server: what needs nothing of the mock.
+# With a real server: `real RESULTS SERVER_OPTION… -- RUN_OPTION…`.
 cd "$project"
-XDG_STATE_HOME="$scratch" "$playhouse" serve order-desk=examples/order-status.md --tools examples/order-status.tools.json \
-    --model embedded --listen 127.0.0.1:0 >"$scratch/address" 2>"$scratch/said" &
-server=$!
-for _ in $(seq 100); do
-    [ -s "$scratch/address" ] && break
-    sleep 0.1
-done
-url=$(cat "$scratch/address")
-"$cache/venv/bin/python" "$here/run.py" --server "${url%/}" --axe "$axe" | tee "$scratch/real" || true
+real() {
+    local results=$1 options=()
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    rm -f "$scratch/address"
+    XDG_STATE_HOME="$scratch/$results.state" "$playhouse" serve order-desk=examples/order-status.md \
+        --tools examples/order-status.tools.json --model embedded --listen 127.0.0.1:0 "${options[@]}" \
+        >"$scratch/address" 2>"$scratch/said" &
+    server=$!
+    for _ in $(seq 100); do
+        [ -s "$scratch/address" ] && break
+        sleep 0.1
+    done
+    url=$(cat "$scratch/address")
+    "$cache/venv/bin/python" "$here/run.py" --server "${url%/}" --axe "$axe" "$@" | tee "$scratch/$results" || true
+    kill "$server"
+    wait "$server" || true
+    server=
+}
+# What needs nothing of the mock.
+real real --
+# The chat in a frame of another site.
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+printf '[serve]\nvisitors = true\nframe_ancestors = ["http://localhost:%s"]\n' "$port" >"$scratch/frames.toml"
+real frames --config "$scratch/frames.toml" -- --frames "$port"
 
 passed=0
 failed=0
-for file in "$scratch/mock" "$scratch/real"; do
+for file in "$scratch/mock" "$scratch/real" "$scratch/frames"; do
     if [[ $(tail -n 1 "$file") =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
         passed=$((passed + BASH_REMATCH[1]))
         failed=$((failed + BASH_REMATCH[2]))

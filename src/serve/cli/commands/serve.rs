@@ -1,6 +1,7 @@
 //! `playhouse serve`: programs behind a door, and the tokens of those who may come in.
 
 use std::net::SocketAddr;
+use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
+use crate::host::config::notify_socket;
 use crate::host::launch::inventory;
 use crate::host::ledger::{Ledger, TokenRow};
 use crate::host::residents::Residents;
@@ -135,12 +137,21 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     let access = Access::new(residents.ledger(), options.has_strangers(), arguments.no_auth_i_know).await;
     let access = access.map_err(journal_failure)?;
     let needs_tokens = access.needs_tokens();
-    if !needs_tokens && !access.is_open() && !arguments.listen.ip().is_loopback() {
-        return Err(Failure::wrong(format!(
-            "--listen {}: others could reach this, and there are no tokens; make one with `playhouse serve token new NAME \
-             --role admin`, or listen on 127.0.0.1",
-            arguments.listen
-        )));
+    if !needs_tokens && !access.is_open() {
+        let reached = if !arguments.listen.ip().is_loopback() {
+            Some(format!("--listen {}", arguments.listen))
+        } else if !options.hosts.is_empty() || !options.trusted_proxies.is_empty() {
+            // Those that come through a proxy come from this machine.
+            Some("`hosts` or `trusted_proxies` under [serve]".to_owned())
+        } else {
+            None
+        };
+        if let Some(reached) = reached {
+            return Err(Failure::wrong(format!(
+                "{reached}: others could reach this, and there are no tokens; make one with `playhouse serve token new \
+                 NAME --role admin`, or serve this machine alone"
+            )));
+        }
     }
     let listener = listen("--listen", arguments.listen, arguments.reuse_port)?;
     let metrics = arguments.metrics.map(|address| listen("--metrics", address, arguments.reuse_port)).transpose()?;
@@ -164,10 +175,24 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         let each = residents.programs().into_iter().map(|offered| watch(console, &residents, offered));
         tokio::spawn(join_all(each.collect::<Vec<_>>()))
     });
+    tell_manager("READY=1");
+    let stop = async {
+        stop.await;
+        tell_manager("STOPPING=1");
+    };
     server.serve(listener, metrics, stop).await;
     watching.inspect(JoinHandle::abort);
     console.remark("all sessions rest; they go on when the server is started again");
     Ok(Exit::Finished)
+}
+
+/// Tells systemd how the server is, if that has started it and waits for it (`Type=notify`).
+fn tell_manager(state: &str) {
+    let Some(path) = notify_socket() else { return };
+    let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to(state.as_bytes(), &path));
+    if let Err(error) = sent {
+        tracing::warn!(%error, path = %path.display(), "who has started this server does not hear how it is");
+    }
 }
 
 /// Listens at an address.

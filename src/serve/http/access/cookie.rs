@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::{fs, io};
 
+use axum::http::{HeaderMap, HeaderName, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -12,8 +13,12 @@ use sha2::Sha256;
 use crate::host::journal::copy::{fill, make};
 use crate::vm::protocol::Timestamp;
 
-/// Its name.
-pub(crate) const NAME: &str = "playhouse";
+/// Its name, and what browsers are to do with it: over TLS no other host and no plain connection can set it.
+const PLAIN: (&str, &str) = ("playhouse", "Path=/; HttpOnly; SameSite=Strict");
+const OVER_TLS: (&str, &str) = ("__Host-playhouse", "Path=/; HttpOnly; SameSite=Strict; Secure");
+
+/// How the client has connected to a proxy that is trusted; the guard has taken it from all others.
+pub(crate) const PROTOCOL: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// How long it is good.
 const HOURS: i64 = 12;
@@ -54,7 +59,7 @@ impl Cookies {
     }
 
     /// The header that sets one for a token.
-    pub(crate) fn make(&self, hash: &[u8; 32], now: Timestamp) -> String {
+    pub(crate) fn make(&self, hash: &[u8; 32], now: Timestamp, request: &HeaderMap) -> String {
         let expires = now.0 + HOURS * 3_600_000;
         let mut bytes = [0; 72];
         bytes[..32].copy_from_slice(hash);
@@ -62,18 +67,21 @@ impl Cookies {
         let signature = self.sign(&bytes[..40]).finalize().into_bytes();
         bytes[40..].copy_from_slice(&signature);
         let value = URL_SAFE_NO_PAD.encode(bytes);
-        format!("{NAME}={value}; Path=/; Max-Age={}; HttpOnly; SameSite=Strict", HOURS * 3600)
+        let (name, attributes) = of(request);
+        format!("{name}={value}; {attributes}; Max-Age={}", HOURS * 3600)
     }
 
     /// The header that takes it away.
-    pub(crate) fn remove(&self) -> String {
-        format!("{NAME}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+    pub(crate) fn remove(&self, request: &HeaderMap) -> String {
+        let (name, attributes) = of(request);
+        format!("{name}=; {attributes}; Max-Age=0")
     }
 
-    /// The hash of the token in the header of a request, if it is one of ours and its time is not over.
-    pub(super) fn read(&self, header: &str, now: Timestamp) -> Option<[u8; 32]> {
-        let mut cookies = header.split(';').filter_map(|cookie| cookie.trim().split_once('='));
-        let (_, value) = cookies.find(|(name, _)| *name == NAME)?;
+    /// The hash of the token in the cookie of a request, if it is one of ours and its time is not over.
+    pub(super) fn read(&self, request: &HeaderMap, now: Timestamp) -> Option<[u8; 32]> {
+        let headers = request.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut cookies = headers.flat_map(|cookies| cookies.split(';')).filter_map(|one| one.trim().split_once('='));
+        let (_, value) = cookies.find(|(name, _)| *name == of(request).0)?;
         let bytes: [u8; 72] = URL_SAFE_NO_PAD.decode(value).ok()?.try_into().ok()?;
         // Compares in constant time.
         self.sign(&bytes[..40]).verify_slice(&bytes[40..]).ok()?;
@@ -85,5 +93,13 @@ impl Cookies {
         let mut signature = Hmac::<Sha256>::new(&self.key.into());
         signature.update(bytes);
         signature
+    }
+}
+
+/// The name and the attributes of the cookie for this connection.
+fn of(request: &HeaderMap) -> (&'static str, &'static str) {
+    match request.get(PROTOCOL).is_some_and(|protocol| protocol == "https") {
+        true => OVER_TLS,
+        false => PLAIN,
     }
 }

@@ -78,11 +78,7 @@ pub(super) async fn identify(server: &Server, peer: Peer, headers: &HeaderMap) -
     let by_cookie = bearer.is_none();
     let hash = match bearer {
         Some((_, token)) => Some(tokens::hash(token.trim())),
-        None => headers
-            .get_all(header::COOKIE)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .find_map(|cookies| server.cookies.read(cookies, server.residents.now())),
+        None => server.cookies.read(headers, server.residents.now()),
     };
     let none = "send a token as `Authorization: Bearer TOKEN`; `playhouse serve token new NAME --role user` makes one";
     let hash = hash.ok_or_else(|| Problem::unauthorized(none))?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use futures_util::stream::unfold;
@@ -26,7 +26,7 @@ use crate::serve::http::access::caller::{Caller, Peer};
 use crate::serve::http::agui::input::RunInput;
 use crate::serve::http::agui::run::Run;
 use crate::serve::http::agui::tell::Telling;
-use crate::serve::http::body::{PING, Typed, event_stream, ping};
+use crate::serve::http::body::{PING, Path, Typed, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::openai::live::Ending;
 use crate::serve::http::openai::wire::bytes_of;

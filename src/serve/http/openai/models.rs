@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::host::residents::offered::Offered;
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::body::Typed;
+use crate::serve::http::body::{Path, Typed};
 use crate::serve::http::problem::{Pointed, Problem};
 use crate::serve::http::server::Server;
 

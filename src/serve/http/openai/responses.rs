@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
@@ -23,7 +23,7 @@ use crate::host::ledger::answers::KeptAnswer;
 use crate::host::residents::standing::State as Stands;
 use crate::host::session::Deed;
 use crate::serve::http::access::caller::{Caller, Peer};
-use crate::serve::http::body::{PING, Queried, Typed, event_stream, ping};
+use crate::serve::http::body::{PING, Path, Queried, Typed, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::openai::history::{Key, chat_id};
 use crate::serve::http::openai::live::{Ending, Hearing, Piece, Start, Started, Told, Usage};

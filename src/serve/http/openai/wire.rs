@@ -228,6 +228,11 @@ fn param_of(pointer: &str) -> String {
     param
 }
 
+/// Whether a path is of this interface.
+pub(crate) fn is_openai(path: &str) -> bool {
+    path.starts_with("/v1/")
+}
+
 /// An answer of this interface: its faults in OpenAI's form.
 pub(crate) fn in_openai_form(response: Response) -> Response {
     let Some(problem) = response.extensions().get::<Problem>() else { return response };

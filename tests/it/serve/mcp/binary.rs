@@ -49,6 +49,26 @@ fn a_program_with_an_error_is_no_server() {
     assert!(said.contains("nothing is called `GetOrder`") && output.stdout.is_empty(), "{said}");
 }
 
+#[test]
+fn a_server_that_starts_itself_comes_to_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &desk("", ""));
+    let command = json!([
+        env!("CARGO_BIN_EXE_playhouse"),
+        "mcp",
+        "desk.md",
+        "--model",
+        "script:model.jsonl",
+        "--journal",
+        "mcp.sqlite"
+    ]);
+    fs::write(folder.path().join("playhouse.toml"), format!("[mcp.itself]\ncommand = {command}\n")).unwrap();
+    let output = binary(folder.path()).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("playhouse has started itself again and again"), "{said}");
+}
+
 /// The real server, with a client in this process.
 async fn start(folder: &Path) -> (Client, tokio::process::Child) {
     let mut command = tokio::process::Command::from(binary(folder));

@@ -78,6 +78,9 @@ fn the_guard_and_the_tokens_stand_before_the_protocol() {
     assert_eq!(post(&[ida, session], LIST).status, 200, "and they cannot end it");
     assert_eq!(running.ask("PUT", "/mcp", &[ida], Some("{}")).status, 405);
     assert_eq!(post(&[ida], &" ".repeat(300 << 10)).status, 413);
+    let answer = running.ask("GET", "/mcp", &[ida], None);
+    assert_eq!(answer.status, 406, "it wants no events");
+    assert!(answer.headers.iter().any(|(name, value)| name == "content-type" && value.starts_with("text/plain")));
 }
 
 #[test]

@@ -7,9 +7,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use playhouse::host::config::FileConfig;
+use playhouse::host::events::PublicBody;
 use playhouse::host::journal::address::Place;
 use playhouse::host::launch::{Choices, Launch, Workshop};
 use playhouse::host::residents::Residents;
+use playhouse::host::residents::feed::{Heard, Until};
 use playhouse::serve::mcp::stdio;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
@@ -410,7 +412,7 @@ async fn refund(door: &Door) -> Json {
     told(&call(&door.client, "Refund", json!({})).await)
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn what_an_operator_put_before_a_call_no_model_answers() {
     let door = Door::open(&desk("", ASK), &Person::default(), old()).await;
     let result = refund(&door).await;
@@ -419,7 +421,9 @@ async fn what_an_operator_put_before_a_call_no_model_answers() {
     let session = result["session"].as_str().unwrap();
     let refused = wrong(&call(&door.client, "reply", json!({"session": session, "message": "yes"})).await);
     assert!(refused.starts_with("A colleague has to confirm this."), "{refused}");
-    // Nobody does, for as long as the client has patience.
+    // Nobody does, for as long as the client has patience. A clock that stands goes on by itself when nothing is to be
+    // done, also while another thread reads the store; so it stands only now.
+    tokio::time::pause();
     assert_eq!(told(&call(&door.client, "wait", json!({"session": session})).await), result);
     door.close().await;
 }
@@ -459,18 +463,22 @@ const HANGS: &str = r#"{"error": "hang", "when": "Mood"}
 {"reply": "{\"at\":\"02\",\"set\":{\"mood\":\"fine\"}}\n{\"at\":\"03\"}\n", "when": "fine"}
 "#;
 
+/// The session that has begun: it is in memory then.
+async fn begun(door: &Door) -> Arc<str> {
+    loop {
+        match door.residents.sessions().ids().pop() {
+            Some(id) => return id,
+            None => tokio::task::yield_now().await,
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_cancelled_request_interrupts_its_session() {
     let door = Door::open(&desk(HANGS, ""), &Person::default(), old()).await;
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(request("Mood", json!({"name": "Ida"}))));
     let handle = door.client.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap();
-    let id = loop {
-        // It has begun when it is in memory.
-        match door.residents.sessions().ids().pop() {
-            Some(id) => break id,
-            None => tokio::task::yield_now().await,
-        }
-    };
+    let id = begun(&door).await;
     handle.cancel(Some("not wanted".to_owned())).await.unwrap();
     // It waits for the user instead of the model.
     let result = told(&call(&door.client, "wait", json!({"session": &*id})).await);
@@ -480,7 +488,7 @@ async fn a_cancelled_request_interrupts_its_session() {
     door.close().await;
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_long_call_tells_how_it_goes_and_is_waited_for() {
     // The model takes 70 seconds.
     let model = r#"{"reply": "{\"at\":\"02\",\"set\":{\"mood\":\"fine\"}}\n{\"at\":\"03\"}\n", "delay_ms": 70000}"#;
@@ -489,6 +497,16 @@ async fn a_long_call_tells_how_it_goes_and_is_waited_for() {
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(request("Mood", json!({"name": "Ida"}))));
     let began = tokio::time::Instant::now();
     let handle = door.client.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap();
+    let served = door.residents.find(&begun(&door).await).await.unwrap();
+    let mut heard = door.residents.listen(served, None, Until::Over);
+    loop {
+        let Heard::Event(event) = heard.recv().await.unwrap() else { panic!("a session that goes on") };
+        if matches!(event.body, PublicBody::TurnStarted { .. }) {
+            break;
+        }
+    }
+    // The model is being asked: from here on the clock goes as fast as it can.
+    tokio::time::pause();
     let rmcp::model::ServerResult::CallToolResult(result) = handle.await_response().await.unwrap() else { panic!() };
     let result = told(&result);
     assert_eq!(result["status"], "running", "{result}");
