@@ -151,6 +151,12 @@ fn check(value: &Json, schema: &Schema, root: &Schema, pointer: &str, errors: &m
         let choices: Vec<String> = choices.iter().map(Json::to_string).collect();
         return wrong(pointer.to_owned(), format!("this must be one of {}", choices.join(", ")));
     }
+    if let (Json::Array(items), Some(Ok(inner))) = (value, schema.get("items").map(<&Schema>::try_from)) {
+        for (index, item) in items.iter().enumerate() {
+            check(item, inner, root, &at(pointer, &index.to_string()), errors);
+        }
+        return;
+    }
     let Json::Object(members) = value else { return };
     let Some(properties) = schema.get("properties").and_then(Json::as_object) else { return };
     let is_closed = schema.get("additionalProperties") == Some(&Json::Bool(false));

@@ -3,6 +3,8 @@
 
 pub mod access;
 
+mod agui;
+
 mod approvals;
 
 mod body;

@@ -102,7 +102,7 @@ fn session_of(id: &str) -> Arc<str> {
 /// A request of which only its handler finds out which session it is about.
 pub(super) struct Found {
     pub(super) peer: Peer,
-    pub(super) path: &'static str,
+    pub(super) path: Uri,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
@@ -116,7 +116,7 @@ pub(super) async fn pass_on_found(server: &Server, id: &Arc<str>, found: Found) 
     };
     let mut request = Request::new(Body::from(body));
     *request.method_mut() = Method::POST;
-    *request.uri_mut() = Uri::from_static(path);
+    *request.uri_mut() = path;
     *request.headers_mut() = headers;
     // It is another text of the same body.
     request.headers_mut().remove(header::CONTENT_LENGTH);

@@ -14,6 +14,7 @@ use tower_http::cors::{AllowHeaders, CorsLayer};
 
 use crate::serve::http::access::authorize;
 use crate::serve::http::access::caller::Role;
+use crate::serve::http::agui::{self, input::RunInput};
 use crate::serve::http::body::{MAX_BODY, MaxBody, Typed};
 use crate::serve::http::guard::guard;
 #[cfg(feature = "mcp")]
@@ -94,6 +95,7 @@ pub(super) fn table() -> Vec<Route> {
         route!(POST "/v1/responses", Some(User), responses::create, 200 J(shape::<Json>), "OpenAI: the same as a response, or its events", also: 200 EVENTS, body: responses::ResponseRequest, limit: MAX_CONVERSATION),
         route!(GET "/v1/responses/{id}", Some(User), responses::show, 200 J(shape::<Json>), "OpenAI: a response again, or its events after a number", also: 200 EVENTS, query: responses::Wanted),
         route!(POST "/v1/responses/{id}/cancel", Some(User), responses::cancel, 200 J(shape::<Json>), "OpenAI: cancels a response"),
+        route!(POST "/agui/{program}", Some(User), agui::run, 200 EVENTS, "AG-UI: a run of a program; its thread is the session", body: RunInput, limit: MAX_CONVERSATION),
         route!(POST "/api/sessions/{id}/approvals/{call}", Some(Visitor), approvals::answer, 200 J(shape::<approvals::Answered>), "Answers what is asked about a call", body: approvals::Answer),
     ];
     #[cfg(feature = "mcp")]

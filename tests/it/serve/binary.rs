@@ -224,6 +224,47 @@ fn of_two_servers_on_one_store_each_goes_on_with_conversations_of_openais_interf
     assert_eq!(&third["playhouse"]["session"], id, "{third}");
 }
 
+#[test]
+fn a_run_of_ag_ui_is_heard_whole_after_a_kill_and_from_another_server() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("desk.md"), TALK).unwrap();
+    fs::write(folder.path().join("model.jsonl"), super::openai::MODEL.replace("\\\"01\\\"", "\\\"02\\\"")).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mut one = Served::start(folder.path());
+    let body = super::agui::input("r1", &[("m1", "pears")]);
+    let steps =
+        |served: &Served| runtime.block_on(ask(served.address, "GET", "/api/sessions/T1/steps", &[], None)).body;
+    let cut = {
+        let (address, body) = (one.address, body.clone());
+        runtime.spawn(async move {
+            let request =
+                client().post(format!("http://{address}/agui/desk")).header("content-type", "application/json");
+            request.body(body).send().await
+        })
+    };
+    while !steps(&one).contains("Pears") {}
+    one.kill();
+    let _ = runtime.block_on(cut).unwrap();
+    let mut one = Served::start(folder.path());
+    let run = |served: &Served, body: &str| {
+        let answer = runtime.block_on(ask(served.address, "POST", "/agui/desk", &[], Some(body)));
+        super::agui::events(&answer.body)
+    };
+    let first = run(&one, &body);
+    let said = super::agui::said(&first);
+    assert!(said[0].1.starts_with("Welcome") && said.last().unwrap().1.ends_with("a while to tell."), "{first:?}");
+    assert_eq!(steps(&one).matches("\"user_message\",\"agent").count(), 1, "{}", steps(&one));
+    // It passes the run on to the one that has the session.
+    let other = Served::start(folder.path());
+    // Pieces of speech may be joined.
+    assert_eq!(super::agui::said(&run(&other, &body)), said);
+    let next = super::agui::input("r2", &[("m2", "apples")]);
+    let second = run(&other, &next);
+    assert_eq!(super::agui::said(&second).len(), 1, "{second:?}");
+    one.kill();
+    assert_eq!(super::agui::said(&run(&other, &next)), super::agui::said(&second));
+}
+
 fn fails(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let Output { status, stderr, .. } = playhouse(folder).args(arguments).output().unwrap();
     (status.code().unwrap(), String::from_utf8(stderr).unwrap())

@@ -111,6 +111,11 @@ fn masked(text: String, sessions: &[String], running: &Running) -> String {
     }
     if !running.folder.path().join("model.jsonl").exists() {
         // How much of a reply is counted that was not needed to its end is a matter of moments.
+        text = Regex::new(r#""mark":"1:\d+","state":"finished""#)
+            .unwrap()
+            .replace_all(&text, r#""mark":"$$now","state":"finished""#)
+            .into_owned();
+        text = Regex::new(r#","usage":\[[^\]]*\]"#).unwrap().replace_all(&text, "").into_owned();
         text = Regex::new(r#""usage":\{"prompt[^{}]*\{[^{}]*\}\}"#)
             .unwrap()
             .replace_all(&text, r#""usage":"$$now""#)

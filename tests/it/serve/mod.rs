@@ -2,6 +2,7 @@
 //!
 //! The server runs in this process, on a runtime of its own; [`binary`] starts the real one and kills it.
 
+mod agui;
 mod binary;
 mod cases;
 mod doors;

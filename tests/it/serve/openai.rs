@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, Running, ask, client, sha256};
 
-const FRUIT: &str = "# Desk
+pub(super) const FRUIT: &str = "# Desk
 
 ## Main
 ### Triggers

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use schemars::JsonSchema;
@@ -105,7 +105,8 @@ pub(crate) async fn complete(
     let started = match hearing.started().await? {
         Start::Here(started) => started,
         Start::Elsewhere(session) => {
-            let found = Found { peer, path: "/v1/chat/completions", headers, body: bytes_of(&request)? };
+            let found =
+                Found { peer, path: Uri::from_static("/v1/chat/completions"), headers, body: bytes_of(&request)? };
             return Ok(pass_on_found(&server, &session, found).await);
         }
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep_until};
 
 use crate::host::events::{Mark, PublicBody, PublicEvent};
@@ -30,18 +31,20 @@ const PAUSE: Duration = Duration::from_secs(10);
 const BETWEEN: &str = "\n\n";
 
 /// An answer that is followed.
-pub(super) struct Follow<'a> {
+pub(crate) struct Follow<'a> {
     server: &'a Arc<Server>,
     caller: &'a Caller,
     served: &'a Served,
     /// Who is told; none: nobody.
     live: Option<&'a Live>,
+    /// Who is told of all events that belong to it; then it ends where the session stops, whoever has spoken meanwhile.
+    events: Option<UnboundedSender<Arc<PublicEvent>>>,
     /// Whether the answer is cancelled when nobody hears it any more.
     is_for_hearers: bool,
     /// The last mark that was heard.
-    pub(super) mark: Mark,
+    pub(crate) mark: Mark,
     /// What was said.
-    pub(super) speech: String,
+    pub(crate) speech: String,
     utterance: Option<u64>,
     question: Option<String>,
     usage: Usage,
@@ -61,7 +64,7 @@ enum Next {
 
 impl<'a> Follow<'a> {
     /// The answer of a session after a mark.
-    pub(super) fn new(
+    pub(crate) fn new(
         (server, caller): (&'a Arc<Server>, &'a Caller),
         served: &'a Served,
         began: Mark,
@@ -72,6 +75,7 @@ impl<'a> Follow<'a> {
             caller,
             served,
             live,
+            events: None,
             is_for_hearers: live.is_some() && server.options.openai.on_disconnect == OnDisconnect::Interrupt,
             mark: began,
             speech: String::new(),
@@ -85,12 +89,17 @@ impl<'a> Follow<'a> {
     }
 
     /// The answer goes on, also if nobody hears it.
-    pub(super) fn in_background(self) -> Follow<'a> {
+    pub(crate) fn in_background(self) -> Follow<'a> {
         Follow { is_for_hearers: false, ..self }
     }
 
+    /// Somebody is told of all events.
+    pub(crate) fn telling(self, events: UnboundedSender<Arc<PublicEvent>>) -> Follow<'a> {
+        Follow { events: Some(events), ..self }
+    }
+
     /// Something is said.
-    pub(super) fn say(&mut self, utterance: Option<u64>, text: &str) {
+    pub(crate) fn say(&mut self, utterance: Option<u64>, text: &str) {
         let is_new = utterance.is_none() || utterance != self.utterance;
         let between = if is_new && !self.speech.is_empty() { BETWEEN } else { "" };
         let text = format!("{between}{text}");
@@ -102,13 +111,13 @@ impl<'a> Follow<'a> {
     }
 
     /// How the answer ends here.
-    pub(super) fn end(&self, state: State, failure: Option<String>) -> Ending {
+    pub(crate) fn end(&self, state: State, failure: Option<String>) -> Ending {
         Ending { mark: self.mark, state, usage: self.usage, failure, is_cancelled: self.is_cancelled }
     }
 
     /// Hears the session until it waits for a person, is over, or somebody else says something. `asked` is where it stood
     /// when it was given the message; `until`, where the answer is known to end.
-    pub(super) async fn go_on(&mut self, asked: Mark, until: Option<Mark>) -> Result<Ending, Problem> {
+    pub(crate) async fn go_on(&mut self, asked: Mark, until: Option<Mark>) -> Result<Ending, Problem> {
         let mut was_taken = asked == NOTHING;
         let mut failure = None;
         let mut deadline = None;
@@ -141,7 +150,7 @@ impl<'a> Follow<'a> {
                 };
                 let is_later = event.mark.is_some_and(|mark| mark > asked);
                 if is_later && matches!(event.body, PublicBody::UserMessage { .. }) {
-                    if was_taken && until.is_none() {
+                    if was_taken && until.is_none() && self.events.is_none() {
                         return Ok(self.end(self.state, failure));
                     }
                     was_taken = true;
@@ -151,7 +160,13 @@ impl<'a> Follow<'a> {
                     failure = Some(message.to_string());
                 }
                 self.mark = event.mark.unwrap_or(self.mark);
-                match self.hear(&event, was_taken) {
+                if let Some(events) = &self.events {
+                    // The answer goes on, also if nobody hears it.
+                    let _ = events.send(event.clone());
+                }
+                // What is asked about a call comes before a message that is not taken yet.
+                let is_asked = matches!(event.body, PublicBody::Waiting { on: Wait::Approval(_) });
+                match self.hear(&event, was_taken || (self.events.is_some() && is_later && is_asked)) {
                     Next::Hear => {}
                     Next::Within(time) => deadline = Some(Instant::now() + time),
                     Next::End => return Ok(self.end(self.state, failure)),

@@ -28,12 +28,12 @@ const USER_HEADER: &str = "x-openwebui-user-id";
 pub(super) const CHAT_LABEL: &str = "chat";
 
 /// Before the first event: of an answer that began with its session, and of one for which nobody said anything.
-pub(super) const NOTHING: Mark = Mark { n: 0, bytes: 0 };
+pub(crate) const NOTHING: Mark = Mark { n: 0, bytes: 0 };
 
 /// A history: whose it is, with which program, and all that the user has said, each with its length, so that no two are
 /// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key(pub(super) [u8; 32]);
+pub(crate) struct Key(pub(crate) [u8; 32]);
 
 impl Key {
     /// Nothing was said yet.
@@ -43,7 +43,7 @@ impl Key {
     }
 
     /// The user has said this, too.
-    pub(super) fn then(self, text: &str) -> Key {
+    pub(crate) fn then(self, text: &str) -> Key {
         let text = text.trim();
         let mut hash = Sha256::new_with_prefix(self.0);
         hash.update((text.len() as u64).to_be_bytes());

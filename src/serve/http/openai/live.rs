@@ -15,11 +15,11 @@ use crate::serve::http::problem::Problem;
 const DOORS: usize = 64;
 
 /// An answer that is being given. Whoever listens to it hears all of it, whenever they come.
-pub(super) type Live = Arc<watch::Sender<Log>>;
+pub(crate) type Live = Arc<watch::Sender<Log>>;
 
 /// What is known of an answer so far.
 #[derive(Default)]
-pub(super) struct Log {
+pub(crate) struct Log {
     /// Who gives it, or why nobody does.
     started: Option<Result<Start, Problem>>,
     pieces: Vec<Piece>,
@@ -55,23 +55,23 @@ pub(super) enum Piece {
 
 /// How an answer ended.
 #[derive(Clone, Debug)]
-pub(super) struct Ending {
+pub(crate) struct Ending {
     /// Where the session stands.
-    pub(super) mark: Mark,
-    pub(super) state: State,
-    pub(super) usage: Usage,
+    pub(crate) mark: Mark,
+    pub(crate) state: State,
+    pub(crate) usage: Usage,
     /// Why the program failed.
-    pub(super) failure: Option<String>,
+    pub(crate) failure: Option<String>,
     /// Whether somebody has cancelled it.
-    pub(super) is_cancelled: bool,
+    pub(crate) is_cancelled: bool,
 }
 
 /// Tokens of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Usage {
-    pub(super) prompt: u64,
-    pub(super) cached: u64,
-    pub(super) completion: u64,
+pub(crate) struct Usage {
+    pub(crate) prompt: u64,
+    pub(crate) cached: u64,
+    pub(crate) completion: u64,
 }
 
 /// The answers that are being given by this process.
@@ -106,7 +106,7 @@ impl Answers {
     }
 
     /// One at a time looks which session goes on with a history, and gives it the next message.
-    pub(super) async fn door(&self, history: &[u8; 32]) -> MutexGuard<'_, ()> {
+    pub(crate) async fn door(&self, history: &[u8; 32]) -> MutexGuard<'_, ()> {
         self.doors[usize::from(history[0]) % DOORS].lock().await
     }
 

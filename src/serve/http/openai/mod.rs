@@ -4,6 +4,10 @@
 
 pub(super) mod chat;
 
+pub(super) mod follow;
+
+pub(super) mod history;
+
 pub(super) mod live;
 
 pub(super) mod models;
@@ -11,10 +15,6 @@ pub(super) mod models;
 pub(super) mod responses;
 
 pub(super) mod wire;
-
-mod follow;
-
-mod history;
 
 mod tasks;
 

@@ -129,7 +129,7 @@ fn wrong(pointer: String, detail: &str) -> Pointed {
 }
 
 /// The text of a content: itself, or its parts that are text, each in a line of its own.
-fn text_of(content: &Json, pointer: &str, errors: &mut Vec<Pointed>) -> String {
+pub(crate) fn text_of(content: &Json, pointer: &str, errors: &mut Vec<Pointed>) -> String {
     match content {
         Json::String(text) => text.clone(),
         Json::Null => String::new(),
@@ -187,7 +187,7 @@ pub(super) fn is_retry(headers: &HeaderMap) -> bool {
 }
 
 /// A request as JSON, for another process.
-pub(super) fn bytes_of(request: &impl Serialize) -> Result<Vec<u8>, Problem> {
+pub(crate) fn bytes_of(request: &impl Serialize) -> Result<Vec<u8>, Problem> {
     serde_json::to_vec(request).map_err(|error| Problem::internal(format!("the request cannot be passed on: {error}")))
 }
 
@@ -248,6 +248,6 @@ pub(crate) fn in_openai_form(response: Response) -> Response {
 }
 
 /// An event without a name.
-pub(super) fn data(json: &Json) -> String {
+pub(crate) fn data(json: &Json) -> String {
     format!("data: {json}\n\n")
 }

@@ -57,6 +57,8 @@ def before_call(context, case, **kwargs):
         named["call"] = "1"
     if path.startswith(("/api/programs/{name}", "/v1/models/{id}")) and number % 2:
         named["name" if "name" in named else "id"] = "desk"
+    if "program" in named and number % 2:
+        named["program"] = "desk"
     if path.endswith("/messages") and str(case.query.get("wait", "")).isdigit():
         case.query["wait"] = min(int(case.query["wait"]), 1)
     body = case.body
@@ -69,7 +71,7 @@ def before_call(context, case, **kwargs):
         if isinstance(body.get("playbook"), str) and number // 8 % 2:
             body["playbook"] = "Echo"
         if "messages" in body and number // 8 % 2:
-            body["messages"] = [{"role": "user", "content": "4334"}]
+            body["messages"] = [{"id": "m1", "role": "user", "content": "4334"}]
 
 
 @schemathesis.hook
