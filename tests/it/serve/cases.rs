@@ -111,15 +111,14 @@ fn masked(text: String, sessions: &[String], running: &Running) -> String {
     }
     if !running.folder.path().join("model.jsonl").exists() {
         // How much of a reply is counted that was not needed to its end is a matter of moments.
-        text = Regex::new(r#""mark":"1:\d+","state":"finished""#)
-            .unwrap()
-            .replace_all(&text, r#""mark":"$$now","state":"finished""#)
-            .into_owned();
-        text = Regex::new(r#","usage":\[[^\]]*\]"#).unwrap().replace_all(&text, "").into_owned();
-        text = Regex::new(r#""usage":\{"prompt[^{}]*\{[^{}]*\}\}"#)
-            .unwrap()
-            .replace_all(&text, r#""usage":"$$now""#)
-            .into_owned();
+        for (pattern, name) in [
+            (r#""mark":"1:\d+","state":"finished""#, r#""mark":"$$now","state":"finished""#),
+            (r#"event: finished\nid: 1:\d+\ndata: \{"n":\d+,"#, "event: finished\nid: $$now\ndata: {"),
+            (r#","usage":\[[^\]]*\]"#, ""),
+            (r#""usage":\{"prompt[^{}]*\{[^{}]*\}\}"#, r#""usage":"$$now""#),
+        ] {
+            text = Regex::new(pattern).unwrap().replace_all(&text, name).into_owned();
+        }
     }
     for (pattern, name) in [
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "$time"),
