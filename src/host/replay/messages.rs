@@ -11,16 +11,14 @@ use crate::host::text::text_hash;
 pub struct MessageIds(HashMap<Arc<str>, (String, Mark)>);
 
 impl MessageIds {
-    /// Takes a message, of which `mark` was the last event before it. One with this id may be there: then its mark, or
-    /// none, if it had another text.
-    pub(crate) fn note(&mut self, id: &Arc<str>, text: &str, mark: Mark) -> Option<Option<Mark>> {
-        let hash = text_hash([("", text)]);
-        match self.0.get(id) {
-            Some((known, mark)) => Some((*known == hash).then_some(*mark)),
-            None => {
-                self.0.insert(id.clone(), (hash, mark));
-                None
-            }
-        }
+    /// Takes a message, of which `mark` was the last event before it. One with this id that is there already stays.
+    pub(crate) fn note(&mut self, id: &Arc<str>, text: &str, mark: Mark) {
+        self.0.entry(id.clone()).or_insert_with(|| (text_hash([("", text)]), mark));
+    }
+
+    /// The mark of the message with this id, if it is there: none, if it had another text.
+    pub(crate) fn find(&self, id: &str, text: &str) -> Option<Option<Mark>> {
+        let (known, mark) = self.0.get(id)?;
+        Some((*known == text_hash([("", text)])).then_some(*mark))
     }
 }

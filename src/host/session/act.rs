@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::host::events::Mark;
 use crate::host::journal::record::RecordBody;
 use crate::host::replay::error::SessionError;
 use crate::host::session::input::{Act, Deed, Receipt, Refusal};
 use crate::host::session::task::Task;
 use crate::vm::protocol::Event;
 
+/// So many messages may wait for the program; then whoever comes with one more is told so.
+const MOST_WAITING: usize = 100;
+
 impl Task {
     /// What somebody does: recorded with who it was, handled, and flushed before they hear that it is.
     pub(crate) async fn act(&mut self, act: Act) -> Result<(), SessionError> {
         let Act { deed, by, receipt } = act;
         let mark = self.maker.mark();
-        let answer = match self.refused_or_repeated(&deed, mark, receipt.is_some()) {
+        let answer = match self.refused_or_repeated(&deed, receipt.is_some()) {
             Some(answer) => answer,
             None => {
                 self.take_in(deed, by);
@@ -32,25 +34,36 @@ impl Task {
     }
 
     /// What is said of a deed that changes nothing.
-    fn refused_or_repeated(&mut self, deed: &Deed, mark: Mark, is_awaited: bool) -> Option<Result<Receipt, Refusal>> {
-        if let Deed::Message { text, id: Some(id) } = deed {
-            let sent = self.messages.note(id, text, mark)?;
+    fn refused_or_repeated(&self, deed: &Deed, is_awaited: bool) -> Option<Result<Receipt, Refusal>> {
+        if let Deed::Message { text, id: Some(id) } = deed
+            && let Some(sent) = self.messages.find(id, text)
+        {
             let sent = sent.map(|mark| Receipt { mark, is_repeated: true });
             return Some(sent.ok_or_else(|| Refusal::AnotherText(id.clone())));
         }
-        if let Deed::Approve(call, _) = deed
-            && is_awaited
-            && self.machine.view().question_about(*call).is_none()
-        {
-            return Some(Err(Refusal::NotAsked(*call)));
+        if !is_awaited {
+            return None;
         }
-        None
+        match deed {
+            Deed::Approve(call, _) => {
+                let is_asked = self.machine.view().question_about(*call).is_some();
+                (!is_asked).then_some(Err(Refusal::NotAsked(*call)))
+            }
+            Deed::Message { .. } => {
+                let is_full = self.machine.view().messages.len() >= MOST_WAITING;
+                is_full.then_some(Err(Refusal::TooManyWait))
+            }
+            Deed::Signal(_) | Deed::Edit(..) | Deed::Interrupt => None,
+        }
     }
 
     fn take_in(&mut self, deed: Deed, by: Option<Arc<str>>) {
         let event = match deed {
             Deed::Message { text, id } => {
                 self.turns.forget_last_bytes();
+                if let Some(id) = &id {
+                    self.messages.note(id, &text, self.maker.mark());
+                }
                 let body = RecordBody::Message { text: text.clone(), id, by };
                 return self.recorded(body, Event::Message { text });
             }

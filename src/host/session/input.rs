@@ -102,6 +102,9 @@ pub enum Refusal {
     /// Nothing is asked about this call.
     #[error("nothing is asked about the call {}", .0.0)]
     NotAsked(CallId),
+    /// Many messages wait for the program.
+    #[error("the program has not heard yet what was said before; send it again when the program listens")]
+    TooManyWait,
 }
 
 /// What a moment was waited for.

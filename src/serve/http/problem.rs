@@ -239,7 +239,7 @@ impl From<SendError> for Problem {
                 Problem::conflict("the session is over and takes nothing more; begin a new one, or fork it")
             }
             SendError::TooLarge { .. } => Problem::too_large(error.to_string()),
-            SendError::Busy => Problem::unavailable(error.to_string(), 2),
+            SendError::Busy | SendError::Refused(Refusal::TooManyWait) => Problem::unavailable(error.to_string(), 2),
             SendError::Refused(Refusal::AnotherText(_)) => Problem::conflict(error.to_string()),
             SendError::Refused(Refusal::NotAsked(_)) => {
                 Problem::conflict(format!("{error}, or it has been answered; GET the session to see what is asked"))

@@ -119,6 +119,22 @@ fn what_a_busy_session_cannot_take_is_not_taken() {
 }
 
 #[test]
+fn what_many_messages_wait_before_is_not_taken() {
+    let running = Running::start(&files(ENDLESS, GRACE), &[]);
+    let id = running.begin("desk");
+    let say = |n: usize| {
+        let body = format!(r#"{{"text":"Hello","id":"m{n}"}}"#);
+        running.ask("POST", &format!("/api/sessions/{id}/messages"), &[], Some(&body))
+    };
+    assert!((0..100).all(|n| say(n).status == 202));
+    let refused = say(100);
+    assert_eq!((refused.status, seconds(&refused)), (503, 2), "{}", refused.body);
+    assert!(refused.body.contains("has not heard yet what was said before"), "{}", refused.body);
+    // What was taken before is known, and is not refused.
+    assert_eq!((say(99).status, say(100).status), (202, 503));
+}
+
+#[test]
 fn a_damaged_journal_keeps_no_other_session_back() {
     let running = Running::start(&files(super::streams::MODEL, ""), &[]);
     let [damaged, sound] = [(); 2].map(|()| {
