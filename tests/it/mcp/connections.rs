@@ -245,6 +245,28 @@ async fn raw_http(response: &'static str) -> (String, tokio::task::JoinHandle<()
 }
 
 #[tokio::test]
+async fn an_answer_without_end_is_not_read_to_its_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut vec![0; 64 * 1024]).await;
+        let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n\"";
+        stream.write_all(head).await.unwrap();
+        let mut n_bytes = 0;
+        while n_bytes < 1 << 30 && stream.write_all(&[b'a'; 1 << 16]).await.is_ok() {
+            n_bytes += 1 << 16;
+        }
+        n_bytes
+    });
+    let error = fault(at(&url)).await;
+    assert_eq!(error.fault, McpFault::NoServer, "{error}");
+    assert!(error.cause.starts_with("answered with more than 16777216 bytes"), "{}", error.cause);
+    let n_bytes = server.await.unwrap();
+    assert!(n_bytes < 64 << 20, "{n_bytes} bytes were taken");
+}
+
+#[tokio::test]
 async fn headers_are_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());

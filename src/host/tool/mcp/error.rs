@@ -124,10 +124,12 @@ pub(super) fn of_transport(error: &DynamicTransportError) -> Cause {
                 (McpFault::NoServer, format!("answered with what is no MCP: {words}"))
             }
         },
+        StreamableHttpError::ResponseBodyTooLarge { max_size } => {
+            (McpFault::NoServer, format!("answered with more than {max_size} bytes, which is no MCP"))
+        }
         StreamableHttpError::Sse(_)
         | StreamableHttpError::Io(_)
         | StreamableHttpError::UnexpectedEndOfStream
-        | StreamableHttpError::ResponseBodyTooLarge { .. }
         | StreamableHttpError::ServerDoesNotSupportSse
         | StreamableHttpError::ServerDoesNotSupportDeleteSession
         | StreamableHttpError::TokioJoinError(_)
