@@ -4,6 +4,7 @@
 //! Each server listens on a socket beside the store, which only its owner can open and which has the process' number in
 //! its name. The session's lock says which process has it; so no list of servers is kept anywhere.
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,12 +12,14 @@ use std::{fs, io, process};
 
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
-use axum::extract::{RawPathParams, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use axum::extract::{FromRequestParts, RawPathParams, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::serve::http::access::caller::Peer;
@@ -99,29 +102,44 @@ fn session_of(id: &str) -> Arc<str> {
     of_response.map_or(id, |(session, _)| session).into()
 }
 
-/// A request of which only its handler finds out which session it is about.
-pub(super) struct Found {
-    pub(super) peer: Peer,
-    pub(super) path: Uri,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+/// A request of which only its handler finds out which session it is about: all but its body.
+pub(super) struct Unplaced(Parts);
+
+impl<S: Send + Sync> FromRequestParts<S> for Unplaced {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Unplaced, Infallible> {
+        Ok(Unplaced(parts.clone()))
+    }
 }
 
-/// Passes such a request on.
-pub(super) async fn pass_on_found(server: &Server, id: &Arc<str>, found: Found) -> Response {
-    let Found { peer, path, headers, body } = found;
-    let Some((holder, stream)) = holder_of(server, id).await else {
-        return Problem::unavailable(format!("another process had session {id} just then; ask again"), 1)
-            .into_response();
-    };
-    let mut request = Request::new(Body::from(body));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = path;
-    *request.headers_mut() = headers;
-    // It is another text of the same body.
-    request.headers_mut().remove(header::CONTENT_LENGTH);
-    request.extensions_mut().insert(peer);
-    pass_on_to(&holder, stream, id, request).await
+impl Unplaced {
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.0.headers
+    }
+
+    /// Whether another server has passed it on, which happens once.
+    pub(super) fn is_relayed(&self) -> bool {
+        self.0.extensions.get::<Relayed>().is_some()
+    }
+
+    /// Passes it on to the server that has the session. `body` is what it had as its body.
+    pub(super) async fn pass_on(self, server: &Server, id: &Arc<str>, body: &impl Serialize) -> Response {
+        let body = match serde_json::to_vec(body) {
+            Ok(body) => body,
+            Err(error) => {
+                return Problem::internal(format!("the request cannot be passed on: {error}")).into_response();
+            }
+        };
+        let Some((holder, stream)) = holder_of(server, id).await else {
+            return Problem::unavailable(format!("another process had session {id} just then; ask again"), 1)
+                .into_response();
+        };
+        let mut request = Request::from_parts(self.0, Body::from(body));
+        // It is another text of the same body.
+        request.headers_mut().remove(header::CONTENT_LENGTH);
+        pass_on_to(&holder, stream, id, request).await
+    }
 }
 
 /// The process that has a session, if another server is that. What is no server, or cannot be reached, is told as what

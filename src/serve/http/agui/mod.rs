@@ -11,10 +11,8 @@ mod thread;
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use futures_util::stream::unfold;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -22,27 +20,22 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::host::events::PublicEvent;
-use crate::serve::http::access::caller::{Caller, Peer};
+use crate::serve::http::access::caller::Caller;
 use crate::serve::http::agui::input::RunInput;
 use crate::serve::http::agui::run::Run;
 use crate::serve::http::agui::tell::Telling;
 use crate::serve::http::body::{PING, Path, Typed, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::openai::live::Ending;
-use crate::serve::http::openai::wire::bytes_of;
 use crate::serve::http::problem::Problem;
-use crate::serve::http::relay::{Found, Relayed, pass_on_found};
+use crate::serve::http::relay::Unplaced;
 use crate::serve::http::server::Server;
 
 /// `POST /agui/{program}`.
-#[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
 pub(super) async fn run(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    peer: Peer,
-    relayed: Option<Extension<Relayed>>,
-    uri: Uri,
-    headers: HeaderMap,
+    incoming: Unplaced,
     Path(program): Path<String>,
     Typed(input): Typed<RunInput>,
 ) -> Result<Response, Problem> {
@@ -51,9 +44,8 @@ pub(super) async fn run(
     server.limits.message(&caller)?;
     let counted = server.limits.stream(&caller)?;
     let (served, is_new) = server.thread(&caller, &program, &wanted).await?;
-    if relayed.is_none() && server.residents.other_holder(&served.session).await.is_some() {
-        let found = Found { peer, path: uri, headers, body: bytes_of(&input)? };
-        return Ok(pass_on_found(&server, &served.session, found).await);
+    if !incoming.is_relayed() && server.residents.other_holder(&served.session).await.is_some() {
+        return Ok(incoming.pass_on(&server, &served.session, &input).await);
     }
     let mut telling = Telling::new(&server, &caller, &served, &wanted);
     let run = Run { server: server.clone(), caller, served, is_new, wanted };

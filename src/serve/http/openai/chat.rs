@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use schemars::JsonSchema;
@@ -14,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::time::timeout;
 
-use crate::serve::http::access::caller::{Caller, Peer};
+use crate::serve::http::access::caller::Caller;
 use crate::serve::http::body::{PING, Typed, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::openai::history::{Key, chat_id};
 use crate::serve::http::openai::live::{Ending, Hearing, Piece, Start, Started, Told, Usage};
 use crate::serve::http::openai::tasks::{Task, task_of};
 use crate::serve::http::openai::turn::{Place, Request};
-use crate::serve::http::openai::wire::{Conversation, Ignored, Playhouse, Said, bytes_of, data, error_of, is_retry};
+use crate::serve::http::openai::wire::{Conversation, Ignored, Playhouse, Said, data, error_of, is_retry};
 use crate::serve::http::problem::{Pointed, Problem};
-use crate::serve::http::relay::{Found, Relayed, pass_on_found};
+use crate::serve::http::relay::Unplaced;
 use crate::serve::http::server::Server;
 
 /// A conversation that is to go on.
@@ -62,9 +60,7 @@ pub(crate) struct StreamOptions {
 pub(crate) async fn complete(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    peer: Peer,
-    relayed: Option<Extension<Relayed>>,
-    headers: HeaderMap,
+    incoming: Unplaced,
     Typed(request): Typed<ChatRequest>,
 ) -> Result<Response, Problem> {
     let ChatRequest { model, messages, stream: wants_stream, stream_options, n, metadata, rest } = &request;
@@ -74,6 +70,7 @@ pub(crate) async fn complete(
         let at = vec![Pointed { pointer: "/n".to_owned(), detail: detail.to_owned() }];
         return Err(Problem::bad("there is one answer", at));
     }
+    let headers = incoming.headers();
     let mut ignored = Ignored::of(rest);
     let said = messages.iter().enumerate().map(|(index, ChatMessage { role, content })| Said {
         role,
@@ -83,11 +80,11 @@ pub(crate) async fn complete(
     let conversation = Conversation::of(said, &mut ignored)?;
     let wants_stream = wants_stream.unwrap_or(false);
     let with_usage = stream_options.as_ref().and_then(|options| options.include_usage).unwrap_or(false);
-    if let Some(task) = task_of(&headers, &conversation, messages.len()) {
+    if let Some(task) = task_of(headers, &conversation, messages.len()) {
         let answer = Task::answer(task, &server, &offered, &conversation).await?;
         return Ok(ignored.tell(of_task(&server, model, answer, wants_stream)));
     }
-    let history = Key::begin(&caller, &headers, model).then_all(&conversation.before);
+    let history = Key::begin(&caller, headers, model).then_all(&conversation.before);
     let counted = if wants_stream { Some(server.limits.stream(&caller)?) } else { None };
     let mut hearing = server.answer(
         &caller,
@@ -96,19 +93,15 @@ pub(crate) async fn complete(
             conversation,
             place: Place::History,
             history,
-            chat: chat_id(&headers, metadata.as_ref()),
-            is_retry: is_retry(&headers),
+            chat: chat_id(headers, metadata.as_ref()),
+            is_retry: is_retry(headers),
             in_background: false,
-            is_relayed: relayed.is_some(),
+            is_relayed: incoming.is_relayed(),
         },
     )?;
     let started = match hearing.started().await? {
         Start::Here(started) => started,
-        Start::Elsewhere(session) => {
-            let found =
-                Found { peer, path: Uri::from_static("/v1/chat/completions"), headers, body: bytes_of(&request)? };
-            return Ok(pass_on_found(&server, &session, found).await);
-        }
+        Start::Elsewhere(session) => return Ok(incoming.pass_on(&server, &session, &request).await),
     };
     let model = request.model;
     let response = match counted {

@@ -7,10 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use schemars::JsonSchema;
@@ -22,15 +20,15 @@ use crate::host::events::Mark;
 use crate::host::ledger::answers::KeptAnswer;
 use crate::host::residents::standing::State as Stands;
 use crate::host::session::Deed;
-use crate::serve::http::access::caller::{Caller, Peer};
+use crate::serve::http::access::caller::Caller;
 use crate::serve::http::body::{PING, Path, Queried, Typed, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::openai::history::{Key, chat_id};
 use crate::serve::http::openai::live::{Ending, Hearing, Piece, Start, Started, Told, Usage};
 use crate::serve::http::openai::turn::{Place, Request};
-use crate::serve::http::openai::wire::{Conversation, Ignored, Playhouse, Said, bytes_of, is_retry};
+use crate::serve::http::openai::wire::{Conversation, Ignored, Playhouse, Said, is_retry};
 use crate::serve::http::problem::{Pointed, Problem};
-use crate::serve::http::relay::{Found, Relayed, pass_on_found};
+use crate::serve::http::relay::Unplaced;
 use crate::serve::http::server::Server;
 
 /// The numbers of a response's events: before its text, and how many come after it.
@@ -79,18 +77,17 @@ struct About {
 pub(crate) async fn create(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    peer: Peer,
-    relayed: Option<Extension<Relayed>>,
-    headers: HeaderMap,
+    incoming: Unplaced,
     Typed(request): Typed<ResponseRequest>,
 ) -> Result<Response, Problem> {
     let ResponseRequest { model, input, previous_response_id, conversation: named, metadata, rest, .. } = &request;
     let offered = server.model(&caller, model)?;
+    let headers = incoming.headers();
     let mut ignored = Ignored::of(rest);
     let conversation = read(input, &mut ignored)?;
     let (wants_stream, in_background) = (request.stream.unwrap_or(false), request.background.unwrap_or(false));
     let named = named.as_ref().filter(|named| !named.is_null());
-    let begin = || Key::begin(&caller, &headers, model).then_all(&conversation.before);
+    let begin = || Key::begin(&caller, headers, model).then_all(&conversation.before);
     let (place, history) = match (previous_response_id, named) {
         (Some(_), Some(_)) => {
             let detail = "it is another way to say where to go on; leave one of them out";
@@ -135,18 +132,15 @@ pub(crate) async fn create(
             conversation,
             place,
             history,
-            chat: chat_id(&headers, metadata.as_ref()),
-            is_retry: is_retry(&headers),
+            chat: chat_id(headers, metadata.as_ref()),
+            is_retry: is_retry(headers),
             in_background,
-            is_relayed: relayed.is_some(),
+            is_relayed: incoming.is_relayed(),
         },
     )?;
     let started = match hearing.started().await? {
         Start::Here(started) => started,
-        Start::Elsewhere(session) => {
-            let found = Found { peer, path: Uri::from_static("/v1/responses"), headers, body: bytes_of(&request)? };
-            return Ok(pass_on_found(&server, &session, found).await);
-        }
+        Start::Elsewhere(session) => return Ok(incoming.pass_on(&server, &session, &request).await),
     };
     let response = match counted {
         Some(counted) => streamed(hearing, started, about, None, counted),

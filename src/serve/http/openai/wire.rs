@@ -186,11 +186,6 @@ pub(super) fn is_retry(headers: &HeaderMap) -> bool {
     header_of(headers, "x-stainless-retry-count").is_some_and(|count| count != "0")
 }
 
-/// A request as JSON, for another process.
-pub(crate) fn bytes_of(request: &impl Serialize) -> Result<Vec<u8>, Problem> {
-    serde_json::to_vec(request).map_err(|error| Problem::internal(format!("the request cannot be passed on: {error}")))
-}
-
 /// A fault as OpenAI's clients read it.
 pub(super) fn error_of(problem: &Problem) -> Json {
     let status = problem.status().as_u16();
