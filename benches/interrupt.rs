@@ -76,7 +76,7 @@ const WATCHED: &str = "
 - When $topic is something that a person must decide
 - When $product sounds like one that was recalled
 - When $place is far away
-- When somebody seems to be in danger
+- When $attempts sound like more than anybody would bear
 ### Steps
 - End program
 ";
