@@ -16,13 +16,14 @@ mod model;
 #[path = "serve/server.rs"]
 mod server;
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use tempfile::TempDir;
 
 use crate::model::{N_PIECES, Pace};
-use crate::server::{Caller, Server, make_tokens};
+use crate::server::{Caller, Server, hear_model, make_tokens};
 
 /// Callers at the same time, and turns of each: a token has 300 messages in a minute.
 const N_CALLERS: usize = 16;
@@ -40,6 +41,7 @@ const N_OPENED: usize = 200;
 /// A server with its store, its model and its callers.
 struct Stage {
     _folder: TempDir,
+    model: SocketAddr,
     pace: Pace,
     server: Server,
     caller: Caller,
@@ -55,7 +57,7 @@ impl Stage {
         let (model, pace) = model::start();
         let server = Server::start(folder.path(), model, "127.0.0.1:0");
         let caller = Caller::new(server.address, 0);
-        Stage { _folder: folder, pace, server, caller }
+        Stage { _folder: folder, model, pace, server, caller }
     }
 
     /// Begins so many sessions, which wait for the user then.
@@ -160,6 +162,14 @@ async fn turns() {
 }
 
 /// From the model's write of a piece to its arrival at whoever listens.
+/// How long the pieces of a text were under way, which have the clock in them.
+fn ages(text: Option<&str>) -> Vec<Duration> {
+    let now = model::clock();
+    let pieces = text.unwrap_or_default().split_whitespace().filter_map(|piece| piece.parse::<u64>().ok());
+    // Among them are numbers of the conversation.
+    pieces.filter(|then| *then > now / 2).map(|then| Duration::from_micros(now - then)).collect()
+}
+
 async fn deltas() {
     let stage = Stage::new(N_SPEAKING, "").await;
     let ids = stage.begin(N_SPEAKING, N_SPEAKING).await;
@@ -176,22 +186,29 @@ async fn deltas() {
             if told.name == "waiting" && told.data["for"] == "user" {
                 break;
             }
-            let now = model::clock();
-            let text = told.data["text"].as_str().filter(|_| told.name == "said_delta").unwrap_or_default();
-            times.extend(text.split_whitespace().filter_map(|piece| piece.parse().ok()).map(|then: u64| now - then));
+            times.extend(ages(told.data["text"].as_str().filter(|_| told.name == "said_delta")));
         }
         times
     };
-    let mut times: Vec<Duration> =
-        join_all(ids.iter().enumerate().map(hear)).await.concat().into_iter().map(Duration::from_micros).collect();
-    let n = times.len();
-    let (p50, p99) = (percentile(&mut times, 50), percentile(&mut times, 99));
-    println!(
-        "a piece of {N_SPEAKING} replies, 20 a second each: p50 {}, p99 {} ({n} of {})",
-        show(p50),
-        show(p99),
-        N_SPEAKING * N_PIECES
-    );
+    // The same pieces from the model to the same reader, with no server between.
+    let hear_directly = async |n: usize| {
+        tokio::time::sleep(PIECE * n as u32 / N_SPEAKING as u32).await;
+        let mut listening = hear_model(stage.model).await;
+        let mut times = Vec::new();
+        while let Some(told) = listening.next().await {
+            times.extend(ages(told.data["choices"][0]["delta"]["content"].as_str()));
+        }
+        times
+    };
+    let mut times = join_all(ids.iter().enumerate().map(hear)).await.concat();
+    let mut direct = join_all((0..N_SPEAKING).map(hear_directly)).await.concat();
+    let mut difference = |percent| {
+        let (with, without) = (percentile(&mut times, percent), percentile(&mut direct, percent));
+        format!("p{percent} {} ({} against {})", show(with.saturating_sub(without)), show(with), show(without))
+    };
+    let (p50, p99) = (difference(50), difference(99));
+    println!("added to a piece of {N_SPEAKING} replies, 20 a second each: {p50}, {p99}");
+    assert_eq!((times.len(), direct.len()), (N_SPEAKING * N_PIECES, N_SPEAKING * N_PIECES));
 }
 
 async fn idle() {

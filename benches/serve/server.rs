@@ -143,6 +143,13 @@ impl Caller {
     }
 }
 
+/// A reply of the model itself, with no server between.
+pub(crate) async fn hear_model(model: SocketAddr) -> Listening {
+    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let answer = client.post(format!("http://{model}/v1/chat/completions")).send().await.expect("an answer");
+    Listening { bytes: Box::pin(answer.bytes_stream()), text: Vec::new() }
+}
+
 /// A stream of events.
 pub(crate) struct Listening {
     bytes: std::pin::Pin<Box<dyn futures_util::Stream<Item = reqwest::Result<axum::body::Bytes>> + Send>>,
@@ -165,8 +172,10 @@ impl Listening {
                 let event: Vec<u8> = self.text.drain(..end + 2).collect();
                 let event = String::from_utf8(event).expect("UTF-8");
                 let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-                let (Some(name), Some(data)) = (field("event: "), field("data: ")) else { continue };
-                return Some(Told { name, mark: field("id: "), data: serde_json::from_str(&data).expect("JSON") });
+                let Some(data) = field("data: ") else { continue };
+                let name = field("event: ").unwrap_or_default();
+                // The last word of a model is none.
+                return Some(Told { name, mark: field("id: "), data: serde_json::from_str(&data).unwrap_or_default() });
             }
             self.text.extend_from_slice(&self.bytes.next().await?.ok()?);
         }
