@@ -10,7 +10,7 @@ use crate::host::journal::record::{Begun, Record};
 use crate::host::journal::store::{Found, Known, Listed, Standing};
 use crate::host::replay::error::SessionError;
 use crate::host::replay::{Replayed, Stop, begun_of, on_thread, replay};
-use crate::vm::protocol::{Outcome, Timestamp, Wait};
+use crate::vm::protocol::{Outcome, Timestamp};
 
 /// One line of `sessions list`.
 #[derive(Debug)]
@@ -63,10 +63,8 @@ impl StoredState {
         match stop {
             Stop::Finished(Outcome::Done { .. }) => StoredState::Finished,
             Stop::Finished(Outcome::Failed(fault)) => StoredState::Failed(fault.message.clone()),
-            Stop::Blocked(Wait::User | Wait::Approval(_)) => StoredState::Waiting,
-            Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget) => {
-                StoredState::Interrupted
-            }
+            Stop::Blocked(wait) if wait.is_for_person() => StoredState::Waiting,
+            Stop::Blocked(_) => StoredState::Interrupted,
         }
     }
 

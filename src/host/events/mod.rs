@@ -85,6 +85,11 @@ pub struct Mark {
     pub bytes: u64,
 }
 
+impl Mark {
+    /// Before the first event.
+    pub const START: Mark = Mark { n: 0, bytes: 0 };
+}
+
 /// The version of the counting.
 const MARKS: &str = "1:";
 

@@ -54,7 +54,8 @@ pub struct Replayed {
     pub maker: EventMaker,
     /// The messages that were sent with an id.
     pub messages: MessageIds,
-    /// Something was asked for that has got no answer, or a timer may still run.
+    /// Something is under way: the machine waits for no person, something was asked for that has got no answer, or a timer
+    /// may still run.
     pub is_at_work: bool,
 }
 
@@ -126,7 +127,8 @@ pub fn replay_watched(
         }
         n_directives += 1;
     };
-    let is_at_work = follower.outstanding() != Outstanding::default() || !follower.timers.is_empty();
+    let is_still = matches!(&stop, Stop::Blocked(wait) if wait.is_for_person());
+    let is_at_work = !is_still || follower.outstanding() != Outstanding::default() || !follower.timers.is_empty();
     let Follower { session, machine, tools, time, maker, messages, .. } = follower;
     Ok(Replayed { session, machine, stop, n_directives, tools, began, time, maker, messages, is_at_work })
 }

@@ -16,7 +16,6 @@ use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::State;
 use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionGone, SessionHandle, Subscription};
 use crate::host::travel::{Timeline, history};
-use crate::vm::protocol::Wait;
 
 /// So many events of a session may wait for a slow reader; then nothing more comes, and the reader comes back with its
 /// mark.
@@ -220,7 +219,7 @@ impl Feed {
         });
         let past = past.await?;
         drop(walk);
-        let last = past.iter().rev().find_map(|step| step.event.mark).unwrap_or(Mark { n: 0, bytes: 0 });
+        let last = past.iter().rev().find_map(|step| step.event.mark).unwrap_or(Mark::START);
         if self.heard.is_some_and(|mark| mark > last) {
             self.heard = None;
             if self.sender.send(Heard::Reset).await.is_err() {
@@ -287,7 +286,7 @@ impl Feed {
             self.heard = Some(mark);
         }
         let is_over = matches!(event.body, PublicBody::Finished { .. } | PublicBody::Failed { .. });
-        let is_waiting = matches!(event.body, PublicBody::Waiting { on: Wait::User | Wait::Approval(_) });
+        let is_waiting = matches!(&event.body, PublicBody::Waiting { on } if on.is_for_person());
         if self.sender.send(Heard::Event(event)).await.is_err() {
             return Some(End::Gone);
         }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::host::events::Mark;
-use crate::host::serve_options::Approvals;
 use crate::host::session::Present;
 use crate::value::Value;
 use crate::vm::protocol::view::{CallView, View};
@@ -71,13 +70,6 @@ pub struct Asked {
     pub by_tool: bool,
 }
 
-impl Asked {
-    /// Whether whoever talks may answer ([`Approvals::let_user`]).
-    pub fn is_for_user(&self, approvals: Approvals) -> bool {
-        approvals.let_user(self.by_tool)
-    }
-}
-
 /// Why a session failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
@@ -116,7 +108,7 @@ impl Standing {
         Standing {
             state: State::Interrupted,
             asked: None,
-            mark: Mark { n: 0, bytes: 0 },
+            mark: Mark::START,
             last: created.0,
             value: None,
             fault: None,
@@ -132,9 +124,9 @@ impl State {
         matches!(self, State::Finished | State::Failed)
     }
 
-    /// Whether a person is waited for.
-    pub fn is_for_person(self) -> bool {
-        matches!(self, State::Waiting | State::Approval)
+    /// Whether nothing more comes by itself: a person is waited for, or the program is over.
+    pub fn has_stopped(self) -> bool {
+        self.is_over() || matches!(self, State::Waiting | State::Approval)
     }
 }
 

@@ -49,7 +49,7 @@ use crate::host::session::calls::Calls;
 use crate::host::session::task::Task;
 use crate::host::session::turns::{Schemas, Turns};
 use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::{Event, Outcome, Timestamp, Wait};
+use crate::vm::protocol::{Event, Outcome, Timestamp};
 use crate::vm::{Begin, Machine};
 
 pub use crate::host::replay::error::SessionError;
@@ -131,7 +131,7 @@ impl Kept {
             return Ok(session);
         }
         // One that only waits for a person is as it was: that it was looked at leaves no record.
-        if replayed.is_at_work || !matches!(replayed.stop, Stop::Blocked(Wait::User | Wait::Approval(_))) {
+        if replayed.is_at_work {
             task.pending.push_back(Event::Reopened);
         }
         if tools != replayed.tools {

@@ -154,7 +154,7 @@ impl Task {
                     self.tell(&Progress::Finished(outcome.clone()));
                     return Ok(Some(outcome.clone()));
                 }
-                Stop::Blocked(wait @ (Wait::User | Wait::Approval(_))) => {
+                Stop::Blocked(wait) if wait.is_for_person() => {
                     if self.owes_waiting {
                         self.flush().await?;
                     }
@@ -171,8 +171,7 @@ impl Task {
                         }
                     }
                 }
-                Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget)
-                | Stop::Finished(_) => {}
+                Stop::Blocked(_) | Stop::Finished(_) => {}
             }
             // A piece of a reply that nothing has come of yet may be lost with its reply.
             if self.journal.holds_events() {
@@ -530,10 +529,8 @@ impl Task {
         let word = match (&outcome, &view.wait) {
             (Some(Outcome::Done { .. }), _) => "finished",
             (Some(Outcome::Failed(_)), _) => "failed",
-            (None, Some(Wait::User | Wait::Approval(_))) => "waiting",
-            (None, Some(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget) | None) => {
-                "stopped"
-            }
+            (None, Some(wait)) if wait.is_for_person() => "waiting",
+            (None, _) => "stopped",
         };
         let wall_ms = u64::try_from(self.world.clock.now().0 - self.since.0).unwrap_or(0);
         let cancellations = self.turns.cancellations();

@@ -54,7 +54,7 @@ pub(super) async fn list(State(server): State<Arc<Server>>, caller: Caller) -> R
     let mut approvals = Vec::new();
     for served in rows {
         let (standing, _) = server.residents.standing(&served).await?;
-        if let Some(asked) = standing.asked.filter(|asked| server.may_answer(&caller, asked)) {
+        if let Some(asked) = standing.asked.filter(|asked| server.may_answer(&caller, asked.by_tool)) {
             approvals.push(Open {
                 session: served.session.to_string(),
                 program: served.program.to_string(),
@@ -79,7 +79,7 @@ pub(super) async fn answer(
     let (standing, _) = server.residents.standing(&served).await?;
     match standing.asked.filter(|asked| asked.call == call) {
         None => return Err(SendError::Refused(Refusal::NotAsked(CallId(call))).into()),
-        Some(asked) if !server.may_answer(&caller, &asked) => {
+        Some(asked) if !server.may_answer(&caller, asked.by_tool) => {
             return Err(Problem::forbidden("this is asked of operators: a token with the role operator answers it"));
         }
         Some(_) => {}

@@ -98,6 +98,11 @@ pub(crate) fn event_stream(events: impl Stream<Item = Bytes> + Send + 'static) -
     (headers, Body::from_stream(events.map(Ok::<_, Infallible>))).into_response()
 }
 
+/// An event without a name.
+pub(crate) fn unnamed_event(json: &Json) -> String {
+    format!("data: {json}\n\n")
+}
+
 /// An event that says nothing.
 pub(crate) fn ping() -> Bytes {
     Bytes::from_static(b": ping\n\n")

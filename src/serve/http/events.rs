@@ -134,7 +134,7 @@ impl Telling {
         }
         members.insert("time".to_owned(), text_of(event.time).into());
         if let PublicBody::ApprovalAsked { by_tool, .. } = &event.body
-            && !self.server.is_for(&self.caller, *by_tool)
+            && !self.server.may_answer(&self.caller, *by_tool)
         {
             members.insert("question".to_owned(), A_COLLEAGUE.into());
         }

@@ -5,6 +5,8 @@ pub mod access;
 
 mod agui;
 
+mod answers;
+
 mod approvals;
 
 mod body;

@@ -23,6 +23,7 @@ use serde::Serialize;
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::serve::http::access::caller::Peer;
+use crate::serve::http::openai::id::AnswerId;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 
@@ -98,8 +99,7 @@ pub(super) async fn relay(
 
 /// The session that a route's `{id}` means: itself, or the one of a response.
 fn session_of(id: &str) -> Arc<str> {
-    let of_response = id.strip_prefix("resp_").and_then(|rest| rest.rsplit_once('.'));
-    of_response.map_or(id, |(session, _)| session).into()
+    AnswerId::of_response(id).map_or_else(|| id.into(), |answer| answer.session)
 }
 
 /// A request of which only its handler finds out which session it is about: all but its body.

@@ -8,9 +8,9 @@ use crate::host::residents::Residents;
 use crate::host::serve_options::ServeOptions;
 use crate::serve::http::access::cookie::Cookies;
 use crate::serve::http::access::tokens::Access;
+use crate::serve::http::answers::live::Answers;
 use crate::serve::http::limits::Limits;
 use crate::serve::http::metrics::Metrics;
-use crate::serve::http::openai::live::Answers;
 use crate::serve::http::page::Policies;
 use crate::vm::protocol::Timestamp;
 

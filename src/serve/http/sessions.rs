@@ -53,6 +53,7 @@ pub(crate) struct Which {
     /// Those that began before this one.
     before: Option<Arc<str>>,
     /// At most so many, and no more than 200.
+    // Beside flattened fields serde reads no numbers out of a query.
     #[schemars(with = "Option<u64>")]
     limit: Option<String>,
     /// `label.KEY`: those with this label.

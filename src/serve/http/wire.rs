@@ -72,15 +72,9 @@ pub(crate) struct FaultWire {
 }
 
 impl Server {
-    /// Whether this caller answers this question: what the operator has put before a call is for operators, what a tool
-    /// asks in the middle of its work is for whoever talks.
-    pub(super) fn may_answer(&self, caller: &Caller, question: &Question) -> bool {
-        self.is_for(caller, question.by_tool)
-    }
-
-    /// The same of a question that a tool asks, or that is asked about it.
-    pub(super) fn is_for(&self, caller: &Caller, by_tool: bool) -> bool {
-        caller.role >= Role::Operator || self.options.approvals.let_user(by_tool)
+    /// [`Caller::may_answer`], as this server is configured.
+    pub(super) fn may_answer(&self, caller: &Caller, by_tool: bool) -> bool {
+        caller.may_answer(self.options.approvals, by_tool)
     }
 
     /// A session that this caller may know of.
@@ -124,7 +118,7 @@ impl Server {
 
     /// A question as this caller may read it.
     pub(super) fn approval_wire(&self, caller: &Caller, asked: Question) -> ApprovalWire {
-        let may = self.may_answer(caller, &asked);
+        let may = self.may_answer(caller, asked.by_tool);
         let Question { call, tool, question, args, by_tool: _ } = asked;
         let args = args.into_iter().filter(|_| may);
         let args = args.map(|(name, value, origin)| (name.to_string(), json_of(&value), origin));

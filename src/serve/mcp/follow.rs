@@ -21,10 +21,9 @@ use crate::host::residents::feed::{Heard, Until};
 use crate::host::residents::standing::{Asked, Standing, State};
 use crate::host::serve_options::Approvals;
 use crate::host::session::{Deed, Refusal, SendError};
-use crate::serve::http::access::caller::{Caller, Role};
+use crate::serve::http::access::caller::Caller;
 use crate::serve::mcp::ask::{Means, Question, Sealed};
 use crate::serve::mcp::result::{Told, Wrong};
-use crate::vm::protocol::Wait;
 
 /// So long a program may be at work before the client is told to come back: clients give up at 60 s.
 const AT_WORK: Duration = Duration::from_secs(50);
@@ -58,7 +57,7 @@ pub(super) struct Request<'a> {
 
 /// What has been heard of a session since the user last spoke.
 #[derive(Default)]
-pub(super) struct Turn {
+pub(super) struct Exchange {
     /// What the program has said, by the number of the utterance.
     said: Vec<(u64, String)>,
     /// The utterance that is being said.
@@ -74,15 +73,15 @@ pub(super) struct Turn {
     is_opened: bool,
 }
 
-impl Turn {
+impl Exchange {
     /// What comes after a mark.
-    pub(super) fn from(goal: Mark) -> Turn {
-        Turn { goal: Some(goal), ..Turn::default() }
+    pub(super) fn from(goal: Mark) -> Exchange {
+        Exchange { goal: Some(goal), ..Exchange::default() }
     }
 
     /// From the beginning of a session that the user has begun with these words, if any.
-    pub(super) fn begun_with(opening: Option<String>) -> Turn {
-        Turn { opening, ..Turn::default() }
+    pub(super) fn begun_with(opening: Option<String>) -> Exchange {
+        Exchange { opening, ..Exchange::default() }
     }
 
     fn hear(&mut self, event: &PublicEvent) {
@@ -100,9 +99,8 @@ impl Turn {
                 }
             }
             PublicBody::ApprovalGiven { .. } => self.has_stopped = false,
-            PublicBody::Waiting { on: Wait::User | Wait::Approval(_) }
-            | PublicBody::Finished { .. }
-            | PublicBody::Failed { .. } => self.has_stopped = true,
+            PublicBody::Waiting { on } => self.has_stopped |= on.is_for_person(),
+            PublicBody::Finished { .. } | PublicBody::Failed { .. } => self.has_stopped = true,
             _ => {}
         }
     }
@@ -141,22 +139,27 @@ enum Next {
 }
 
 impl Request<'_> {
-    /// Answers when the session stops after `turn`'s goal. `after`: where to begin to listen.
+    /// Answers when the session stops after `exchange`'s goal. `after`: where to begin to listen.
     pub(super) async fn follow(
         &self,
         served: &Served,
         after: Option<Mark>,
-        mut turn: Turn,
+        mut exchange: Exchange,
     ) -> Result<CallToolResponse, Wrong> {
-        let answer = self.listen(served, after, &mut turn).await;
-        if let (Ok(_), Some(text)) = (&answer, turn.opening.take()) {
+        let answer = self.listen(served, after, &mut exchange).await;
+        if let (Ok(_), Some(text)) = (&answer, exchange.opening.take()) {
             // The program has not waited for the user so far; it hears them when it does. One that is over never will.
             let _ = self.deliver(served, Deed::Message { text: text.into(), id: None }).await;
         }
         answer
     }
 
-    async fn listen(&self, served: &Served, after: Option<Mark>, turn: &mut Turn) -> Result<CallToolResponse, Wrong> {
+    async fn listen(
+        &self,
+        served: &Served,
+        after: Option<Mark>,
+        exchange: &mut Exchange,
+    ) -> Result<CallToolResponse, Wrong> {
         let residents = &self.shared.residents;
         let mut heard = residents.listen(served.clone(), after, Until::Over);
         let began = Instant::now();
@@ -174,31 +177,31 @@ impl Request<'_> {
                     return Err(self.interrupt(served).await);
                 }
                 event = heard.recv() => match event {
-                    Some(Heard::Event(event)) => turn.hear(&event),
-                    Some(Heard::Reset) => turn.said.clear(),
+                    Some(Heard::Event(event)) => exchange.hear(&event),
+                    Some(Heard::Reset) => exchange.said.clear(),
                     // The server ends; or something is wrong, and whoever asks again is told what.
-                    Some(Heard::Bye) | None => return Ok(running(served, turn)),
+                    Some(Heard::Bye) | None => return Ok(running(served, exchange)),
                 },
                 filled = filled(&mut asking) => {
                     let Some(asked) = asking.take() else { continue };
                     let Asking { question, standing, .. } = *asked;
                     let deed = filled.and_then(|filled| question.deed(&filled, standing.mark));
-                    let Some(deed) = deed else { return Ok(self.stopped(served, standing, turn.said())) };
+                    let Some(deed) = deed else { return Ok(self.stopped(served, standing, exchange.said())) };
                     let mark = self.deliver(served, deed).await?.unwrap_or(standing.mark);
-                    turn.go_on(mark);
+                    exchange.go_on(mark);
                     deadline = Instant::now() + AT_WORK;
                     continue;
                 }
                 () = sleep_until(deadline) => {
                     if let Some(asked) = asking {
                         let _ = asked.request.cancel(Some("nobody has answered".to_owned())).await;
-                        return Ok(self.stopped(served, asked.standing, turn.said()));
+                        return Ok(self.stopped(served, asked.standing, exchange.said()));
                     }
                     // Who is patient may have waited for somebody else.
                     let standing = self.stands(served).await?;
-                    return match standing.state.is_over() || standing.state.is_for_person() {
-                        true => Ok(self.stopped(served, standing, turn.said())),
-                        false => Ok(running(served, turn)),
+                    return match standing.state.has_stopped() {
+                        true => Ok(self.stopped(served, standing, exchange.said())),
+                        false => Ok(running(served, exchange)),
                     };
                 }
                 _ = progress.tick(), if token.is_some() => {
@@ -211,8 +214,8 @@ impl Request<'_> {
                     continue;
                 }
             }
-            match (turn.is_done(), asking.take()) {
-                (true, None) => match self.at_stop(served, turn).await? {
+            match (exchange.is_done(), asking.take()) {
+                (true, None) => match self.at_stop(served, exchange).await? {
                     Next::Answer(answer) => return Ok(*answer),
                     Next::Ask(asked) => {
                         asking = Some(asked);
@@ -231,20 +234,20 @@ impl Request<'_> {
     }
 
     /// The session waits for a person, or is over.
-    async fn at_stop(&self, served: &Served, turn: &mut Turn) -> Result<Next, Wrong> {
+    async fn at_stop(&self, served: &Served, exchange: &mut Exchange) -> Result<Next, Wrong> {
         let standing = self.stands(served).await?;
         let is_over = standing.state.is_over();
-        if !is_over && !standing.state.is_for_person() {
+        if !standing.state.has_stopped() {
             // It has gone on since.
-            turn.has_stopped = false;
+            exchange.has_stopped = false;
             return Ok(Next::Listen);
         }
         if standing.state == State::Waiting
-            && let Some(text) = turn.opening.take()
+            && let Some(text) = exchange.opening.take()
         {
             let mark = self.deliver(served, Deed::Message { text: text.into(), id: None }).await?;
-            turn.is_opened = true;
-            turn.go_on(mark.unwrap_or(standing.mark));
+            exchange.is_opened = true;
+            exchange.go_on(mark.unwrap_or(standing.mark));
             return Ok(Next::Listen);
         }
         let asked = standing.asked.as_ref();
@@ -253,10 +256,10 @@ impl Request<'_> {
             if self.is_patient && !is_over && !self.model_may(asked) {
                 return Ok(Next::Listen);
             }
-            let answer = self.stopped(served, standing, turn.said());
+            let answer = self.stopped(served, standing, exchange.said());
             return Ok(Next::Answer(Box::new(answer)));
         }
-        let question = Question::of(&standing, turn.said());
+        let question = Question::of(&standing, exchange.said());
         if means == Means::Rounds {
             let sealed = Sealed::of(&served.session, &standing);
             let round = sealed.ask(&self.shared.seal, &self.whom(), &question);
@@ -268,7 +271,7 @@ impl Request<'_> {
             Ok(request) => Next::Ask(Box::new(Asking { question, standing, request })),
             Err(error) => {
                 tracing::debug!(%error, "a question does not reach the client");
-                Next::Answer(Box::new(self.stopped(served, standing, turn.said())))
+                Next::Answer(Box::new(self.stopped(served, standing, exchange.said())))
             }
         })
     }
@@ -309,13 +312,13 @@ impl Request<'_> {
 
     /// Whether the person at the client may answer.
     pub(super) fn person_may(&self, asked: Option<&Asked>) -> bool {
-        self.caller.role >= Role::Operator || self.model_may(asked)
+        asked.is_none_or(|asked| self.caller.may_answer(self.shared.approvals, asked.by_tool))
     }
 
     /// Whether the client's model may hand on the answer. What the operator has put before a call no model answers, also
     /// with an operator's token.
     pub(super) fn model_may(&self, asked: Option<&Asked>) -> bool {
-        asked.is_none_or(|asked| asked.is_for_user(self.shared.approvals))
+        asked.is_none_or(|asked| self.shared.approvals.let_user(asked.by_tool))
     }
 
     /// For whom a state is sealed.
@@ -324,8 +327,8 @@ impl Request<'_> {
     }
 }
 
-fn running(served: &Served, turn: &Turn) -> CallToolResponse {
-    Told::running(&served.session, turn.said()).answer().into()
+fn running(served: &Served, exchange: &Exchange) -> CallToolResponse {
+    Told::running(&served.session, exchange.said()).answer().into()
 }
 
 /// Comes when the person has filled in the form, or has not; none: it cannot be known.

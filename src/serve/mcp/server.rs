@@ -17,7 +17,7 @@ use crate::host::session::Deed;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::wire::A_COLLEAGUE;
 use crate::serve::mcp::ask::{Sealed, filled};
-use crate::serve::mcp::follow::{Request, Shared, Turn};
+use crate::serve::mcp::follow::{Exchange, Request, Shared};
 use crate::serve::mcp::result::Wrong;
 use crate::serve::mcp::tools::{Tools, Wanted};
 use crate::serve::show::commands::approval;
@@ -80,11 +80,11 @@ impl McpServer {
         match wanted {
             Wanted::Call { program, playbook, arguments } => {
                 let served = self.begin(request.caller, program, Some(playbook), arguments).await?;
-                request.follow(&served, None, Turn::begun_with(None)).await
+                request.follow(&served, None, Exchange::begun_with(None)).await
             }
             Wanted::Begin { program, message } => {
                 let served = self.begin(request.caller, program, None, Map::new()).await?;
-                request.follow(&served, None, Turn::begun_with(Some(message))).await
+                request.follow(&served, None, Exchange::begun_with(Some(message))).await
             }
             Wanted::Say { session, message } => {
                 let served = request.caller.find(&self.shared.residents, &session).await?;
@@ -102,13 +102,13 @@ impl McpServer {
                     None => Deed::Message { text: message.into(), id: None },
                 };
                 let mark = request.deliver(&served, deed).await?.unwrap_or(standing.mark);
-                request.follow(&served, Some(mark), Turn::from(mark)).await
+                request.follow(&served, Some(mark), Exchange::from(mark)).await
             }
             Wanted::Wait { session } => {
                 let served = request.caller.find(&self.shared.residents, &session).await?;
                 let (standing, _) = self.shared.residents.standing(&served).await?;
                 let request = Request { is_patient: true, ..request };
-                request.follow(&served, None, Turn::from(standing.mark)).await
+                request.follow(&served, None, Exchange::from(standing.mark)).await
             }
         }
     }
@@ -132,7 +132,7 @@ impl McpServer {
                 request.deliver(&served, deed).await?.unwrap_or(before)
             }
         };
-        request.follow(&served, Some(mark), Turn::from(mark)).await
+        request.follow(&served, Some(mark), Exchange::from(mark)).await
     }
 }
 

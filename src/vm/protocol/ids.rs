@@ -158,6 +158,13 @@ pub enum Wait {
     Budget,
 }
 
+impl Wait {
+    /// Whether it is for a person.
+    pub fn is_for_person(&self) -> bool {
+        matches!(self, Wait::User | Wait::Approval(_))
+    }
+}
+
 /// Which of the three model calls it is (spec `execution.md`, "The three model calls").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]

@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::os::unix::net::UnixDatagram;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as SocketPath, UnixDatagram};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -319,23 +320,30 @@ fn a_service_manager_hears_when_it_listens_and_when_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("desk.md"), TALK).unwrap();
     let path = folder.path().join("notify");
-    let manager = UnixDatagram::bind(&path).unwrap();
-    manager.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let hears = || {
-        let mut buffer = [0; 64];
-        let length = manager.recv(&mut buffer).unwrap();
-        String::from_utf8_lossy(&buffer[..length]).into_owned()
-    };
-    let mut child = playhouse(folder.path())
-        .args(["serve", "desk.md", "--model", "embedded", "--listen", "127.0.0.1:0"])
-        .env("NOTIFY_SOCKET", &path)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    assert_eq!(hears(), "READY=1");
-    let process = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
-    assert_eq!(hears(), "STOPPING=1");
-    assert!(child.wait().unwrap().success());
+    let name = format!("playhouse-test-{}", std::process::id());
+    let places = [
+        (path.display().to_string(), SocketPath::from_pathname(&path).unwrap()),
+        (format!("@{name}"), SocketPath::from_abstract_name(&name).unwrap()),
+    ];
+    for (place, address) in places {
+        let manager = UnixDatagram::bind_addr(&address).unwrap();
+        manager.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let hears = || {
+            let mut buffer = [0; 64];
+            let length = manager.recv(&mut buffer).unwrap();
+            String::from_utf8_lossy(&buffer[..length]).into_owned()
+        };
+        let mut child = playhouse(folder.path())
+            .args(["serve", "desk.md", "--model", "embedded", "--listen", "127.0.0.1:0"])
+            .env("NOTIFY_SOCKET", &place)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        assert_eq!(hears(), "READY=1");
+        let process = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(hears(), "STOPPING=1");
+        assert!(child.wait().unwrap().success());
+    }
 }

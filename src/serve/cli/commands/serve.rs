@@ -1,8 +1,12 @@
 //! `playhouse serve`: programs behind a door, and the tokens of those who may come in.
 
+use std::io;
 use std::net::SocketAddr;
+use std::os::unix;
+#[cfg(target_os = "linux")]
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -175,10 +179,10 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         let each = residents.programs().into_iter().map(|offered| watch(console, &residents, offered));
         tokio::spawn(join_all(each.collect::<Vec<_>>()))
     });
-    tell_manager("READY=1");
+    tell_manager(console, "READY=1");
     let stop = async {
         stop.await;
-        tell_manager("STOPPING=1");
+        tell_manager(console, "STOPPING=1");
     };
     server.serve(listener, metrics, stop).await;
     watching.inspect(JoinHandle::abort);
@@ -187,12 +191,24 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
 }
 
 /// Tells systemd how the server is, if that has started it and waits for it (`Type=notify`).
-fn tell_manager(state: &str) {
+fn tell_manager(console: &Console, state: &str) {
     let Some(path) = notify_socket() else { return };
-    let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to(state.as_bytes(), &path));
-    if let Err(error) = sent {
-        tracing::warn!(%error, path = %path.display(), "who has started this server does not hear how it is");
+    let send = || UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &manager_address(&path)?);
+    if let Err(error) = send() {
+        let place = path.display();
+        console
+            .remark(&format!("who has started this server cannot be told {state} ({place}, NOTIFY_SOCKET): {error}"));
     }
+}
+
+/// `@` begins a name that is in no folder (`sd_notify(3)`).
+fn manager_address(path: &Path) -> io::Result<unix::net::SocketAddr> {
+    #[cfg(target_os = "linux")]
+    if let Some(name) = path.as_os_str().as_bytes().strip_prefix(b"@") {
+        use std::os::linux::net::SocketAddrExt;
+        return unix::net::SocketAddr::from_abstract_name(name);
+    }
+    unix::net::SocketAddr::from_pathname(path)
 }
 
 /// Listens at an address.

@@ -11,6 +11,7 @@ use ipnet::IpNet;
 use crate::host::ledger::{Filter, Served};
 use crate::host::residents::Residents;
 use crate::host::residents::error::ResidentError;
+use crate::host::serve_options::Approvals;
 use crate::serve::http::problem::Problem;
 
 /// What somebody may do; each may what those before it may.
@@ -84,6 +85,12 @@ impl Caller {
     /// Whoever can reach a server without tokens: it serves this machine only.
     pub(crate) fn anybody() -> Caller {
         Caller { name: "local".into(), role: Role::Admin, program: None, by_cookie: false, forwards: false }
+    }
+
+    /// Whether this caller answers a question that a tool asks in the middle of its work, or that the operator has put
+    /// before it. Operators do, whoever else does.
+    pub(crate) fn may_answer(&self, approvals: Approvals, by_tool: bool) -> bool {
+        self.role >= Role::Operator || approvals.let_user(by_tool)
     }
 
     /// A session that this caller may know of. Of one that they may not it is as if it were not there.

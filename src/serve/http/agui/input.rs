@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::host::events::Mark;
-use crate::serve::http::openai::wire::text_of;
+use crate::serve::http::answers::content::content_text;
 use crate::serve::http::problem::{Pointed, Problem};
 use crate::serve::http::wire::check_text;
 use crate::serve::show::commands::approval;
@@ -149,7 +149,7 @@ impl RunInput {
         };
         let mut messages = Vec::new();
         for (index, message) in self.messages.iter().enumerate().skip(since).filter(|(_, message)| is_users(message)) {
-            let text = text_of(&message.content, &format!("/messages/{index}/content"), &mut errors);
+            let text = content_text(&message.content, &format!("/messages/{index}/content"), &mut errors);
             messages.push((message.id.clone(), text));
         }
         if !errors.is_empty() {

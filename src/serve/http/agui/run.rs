@@ -11,9 +11,9 @@ use crate::host::session::{Deed, Receipt};
 use crate::host::travel::history;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::agui::input::{Interrupt, NO_ANSWER, Resume, Wanted};
-use crate::serve::http::openai::follow::Follow;
-use crate::serve::http::openai::history::{Key, NOTHING};
-use crate::serve::http::openai::live::Ending;
+use crate::serve::http::answers::follow::Follow;
+use crate::serve::http::answers::key::Key;
+use crate::serve::http::answers::live::Ending;
 use crate::serve::http::problem::{Pointed, Problem};
 use crate::serve::http::server::Server;
 
@@ -55,16 +55,16 @@ impl Run {
     fn key(&self) -> Key {
         let interrupt = self.wanted.resume.as_ref().map(|resume| resume.interrupt.id()).unwrap_or_default();
         let parts = ["agui", &self.served.session, &self.wanted.run, &self.wanted.last, &interrupt];
-        parts.into_iter().fold(Key([0; 32]), Key::then)
+        Key::of(parts)
     }
 
     /// Tells the session what the run is about. The same run is told nothing again.
     pub(super) async fn begin(&self) -> Result<Begun, Problem> {
         let Run { server, served, is_new, wanted, .. } = self;
         let ledger = server.residents.ledger();
-        let key = Key([0; 32]).then(&served.session);
-        let _door = server.answers.door(&key.0).await;
-        if let Some(kept) = ledger.answers(self.key().0).await?.first() {
+        let key = Key::of([&*served.session]);
+        let _lock = server.answers.lock(key).await;
+        if let Some(kept) = ledger.answers(self.key().bytes()).await?.first() {
             return Ok(Begun::again(kept));
         }
         if !wanted.is_whole {
@@ -79,7 +79,7 @@ impl Run {
             return self.keep(Begun { began, asked: began, until: None, row: None, is_before_messages }).await;
         }
         if *is_new || wanted.messages.is_empty() {
-            let begun = Begun { began: NOTHING, asked: NOTHING, until: None, row: None, is_before_messages };
+            let begun = Begun { began: Mark::START, asked: Mark::START, until: None, row: None, is_before_messages };
             return self.keep(begun).await;
         }
         let last = ledger.answer(served.session.clone(), None).await?;
@@ -88,7 +88,7 @@ impl Run {
         // It tells all that this thread has not heard yet.
         let began = match &last {
             Some(kept) if is_repeated && kept.answer.asked == asked => return Ok(Begun::again(kept)),
-            None => NOTHING,
+            None => Mark::START,
             Some(kept) => kept.answer.ended.as_ref().map_or(asked, |(mark, _)| (*mark).min(asked)),
         };
         // What is asked about a call comes before all messages.
@@ -104,14 +104,15 @@ impl Run {
         let Begun { began, asked, until, .. } = begun;
         let ended = until.map(|mark| (mark, String::new()));
         let created = self.server.residents.now();
-        let answer = Answer { key: self.key().0, session: self.served.session.clone(), began, asked, ended, created };
+        let answer =
+            Answer { key: self.key().bytes(), session: self.served.session.clone(), began, asked, ended, created };
         let row = self.server.residents.ledger().add_answer(answer).await?;
         Ok(Begun { row: until.is_none().then_some(row), ..begun })
     }
 
     /// Gives the session what the user says: where it stood at the last message.
     async fn deliver(&self) -> Result<Receipt, Problem> {
-        let mut last = Receipt { mark: NOTHING, is_repeated: true };
+        let mut last = Receipt { mark: Mark::START, is_repeated: true };
         for (id, text) in &self.wanted.messages {
             let deed = Deed::Message { text: text.as_str().into(), id: Some(id.as_str().into()) };
             last = self.server.residents.deliver(&self.served, &self.caller.name, deed).await?;
@@ -151,7 +152,7 @@ impl Run {
             );
         }
         let open = standing.asked.filter(|asked| !is_answered && asked.call == call.0);
-        if open.is_none_or(|asked| !server.may_answer(caller, &asked)) {
+        if open.is_none_or(|asked| !server.may_answer(caller, asked.by_tool)) {
             // It hears what comes of somebody else's answer.
             return Ok(());
         }

@@ -12,9 +12,8 @@ use crate::host::residents::standing::State;
 use crate::host::travel::history;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::agui::input::{Interrupt, Wanted};
-use crate::serve::http::openai::history::NOTHING;
-use crate::serve::http::openai::live::Ending;
-use crate::serve::http::openai::wire::data;
+use crate::serve::http::answers::live::Ending;
+use crate::serve::http::body::unnamed_event;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::serve::http::wire::{A_COLLEAGUE, json_of};
@@ -71,7 +70,7 @@ impl Telling {
 
     /// A run begins at this mark: how everything stands there.
     pub(super) async fn begin(&mut self, began: Mark) -> Result<(), Problem> {
-        if began != NOTHING {
+        if began != Mark::START {
             let before = self.server.residents.past(&self.session, move |timeline| {
                 let mut steps = history(&timeline, timeline.end())?;
                 steps.retain(|step| step.event.mark.is_some_and(|mark| mark <= began));
@@ -100,7 +99,7 @@ impl Telling {
         if let (Some(event), Json::Object(mut fields)) = (event.as_object_mut(), fields) {
             event.append(&mut fields);
         }
-        self.told.push_str(&data(&event));
+        self.told.push_str(&unnamed_event(&event));
     }
 
     /// Ids are unique among all threads of a client.
@@ -261,7 +260,7 @@ impl Telling {
         let Asked { call, question, by_tool } = asked;
         let id = Interrupt { call: CallId(*call), mark }.id();
         let tool_call = self.call_id(*call);
-        if !self.server.is_for(&self.caller, *by_tool) {
+        if !self.server.may_answer(&self.caller, *by_tool) {
             return json!({
                 "id": id,
                 "reason": "playhouse:colleague",

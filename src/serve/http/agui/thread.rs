@@ -10,7 +10,7 @@ use crate::host::residents::Beginning;
 use crate::host::residents::error::ResidentError;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::agui::input::Wanted;
-use crate::serve::http::openai::history::Key;
+use crate::serve::http::answers::key::Key;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::value::Map;
@@ -31,9 +31,8 @@ impl Server {
         let thread = &*wanted.thread;
         let program = self.offered(caller, program)?.name.clone();
         let plain: Option<Arc<str>> = is_session_id(thread).then(|| thread.into());
-        let key = ["agui", &caller.name, &program, thread].into_iter().fold(Key([0; 32]), Key::then);
-        let own = key.0[..16].iter().fold("agui-".to_owned(), |id, byte| format!("{id}{byte:02x}"));
-        let own: Arc<str> = own.into();
+        let key = Key::of(["agui", &caller.name, &program, thread]).text();
+        let own: Arc<str> = format!("agui-{}", &key[..32]).into();
         for id in plain.iter().chain([&own]) {
             match caller.find(&self.residents, id).await {
                 Ok(served) if served.program == program => return Ok((served, false)),

@@ -13,13 +13,14 @@ use serde_json::{Value as Json, json};
 use tokio::time::timeout;
 
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::body::{PING, Typed, event_stream, ping};
+use crate::serve::http::answers::live::{Ending, Hearing, Piece, Start, Started, Told, Usage};
+use crate::serve::http::body::{PING, Typed, event_stream, ping, unnamed_event};
 use crate::serve::http::limits::Counted;
-use crate::serve::http::openai::history::{Key, chat_id};
-use crate::serve::http::openai::live::{Ending, Hearing, Piece, Start, Started, Told, Usage};
+use crate::serve::http::openai::history::begin;
+use crate::serve::http::openai::id::AnswerId;
+use crate::serve::http::openai::request::{Place, Request};
 use crate::serve::http::openai::tasks::{Task, task_of};
-use crate::serve::http::openai::turn::{Place, Request};
-use crate::serve::http::openai::wire::{Conversation, Ignored, Playhouse, Said, data, error_of, is_retry};
+use crate::serve::http::openai::wire::{Conversation, Ignored, Playhouse, Said, error_of};
 use crate::serve::http::problem::{Pointed, Problem};
 use crate::serve::http::relay::Unplaced;
 use crate::serve::http::server::Server;
@@ -84,20 +85,11 @@ pub(crate) async fn complete(
         let answer = Task::answer(task, &server, &offered, &conversation).await?;
         return Ok(ignored.tell(of_task(&server, model, answer, wants_stream)));
     }
-    let history = Key::begin(&caller, headers, model).then_all(&conversation.before);
+    let history = begin(&caller, headers, model).then(&conversation.before);
     let counted = if wants_stream { Some(server.limits.stream(&caller)?) } else { None };
     let mut hearing = server.answer(
         &caller,
-        Request {
-            program: offered.name.clone(),
-            conversation,
-            place: Place::History,
-            history,
-            chat: chat_id(headers, metadata.as_ref()),
-            is_retry: is_retry(headers),
-            in_background: false,
-            is_relayed: incoming.is_relayed(),
-        },
+        Request::of(&incoming, offered.name.clone(), conversation, (Place::History, history), metadata.as_ref()),
     )?;
     let started = match hearing.started().await? {
         Start::Here(started) => started,
@@ -111,11 +103,6 @@ pub(crate) async fn complete(
         None => whole(hearing, &started, &model).await?,
     };
     Ok(ignored.tell(response))
-}
-
-/// The id of an answer.
-fn id_of(started: &Started) -> String {
-    format!("chatcmpl-{}.{}", started.served.session, started.began)
 }
 
 fn usage_of(usage: Usage) -> Json {
@@ -145,7 +132,7 @@ async fn whole(mut hearing: Hearing, started: &Started, model: &str) -> Result<R
         message["reasoning_content"] = steps.into();
     }
     let json = json!({
-        "id": id_of(started),
+        "id": AnswerId::of(started).chat(),
         "object": "chat.completion",
         "created": started.created,
         "model": model,
@@ -198,7 +185,7 @@ impl Chunks {
 
     fn chunk(&self, choices: Json) -> Json {
         let mut json = json!({
-            "id": id_of(&self.started),
+            "id": AnswerId::of(&self.started).chat(),
             "object": "chat.completion.chunk",
             "created": self.started.created,
             "model": self.model,
@@ -217,25 +204,24 @@ impl Chunks {
         if let Some(playhouse) = playhouse {
             json["playhouse"] = json!(playhouse);
         }
-        data(&json)
+        unnamed_event(&json)
     }
 
     fn end(&self, ending: Result<Ending, Problem>) -> String {
-        let failure = ending.as_ref().map_or_else(|problem| Some(problem.clone()), failure_of);
-        let last = match (ending, failure) {
-            (Ok(ending), None) => {
+        let ending = ending.and_then(|ending| failure_of(&ending).map_or(Ok(ending), Err));
+        let last = match ending {
+            Ok(ending) => {
                 let playhouse = || Playhouse::of(&self.started, &ending);
                 let mut last = self.piece(json!({}), Some(playhouse()));
                 if self.with_usage {
                     let mut json = self.chunk(json!([]));
                     json["usage"] = usage_of(ending.usage);
                     json["playhouse"] = json!(playhouse());
-                    last.push_str(&data(&json));
+                    last.push_str(&unnamed_event(&json));
                 }
                 last
             }
-            (_, Some(problem)) => data(&error_of(&problem)),
-            (Err(problem), None) => data(&error_of(&problem)),
+            Err(problem) => unnamed_event(&error_of(&problem)),
         };
         last + "data: [DONE]\n\n"
     }
@@ -261,6 +247,6 @@ fn of_task(server: &Server, model: &str, content: String, wants_stream: bool) ->
     }
     let delta = json!({"role": "assistant", "content": content});
     let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": "stop"});
-    let text = data(&body("chat.completion.chunk", choice)) + "data: [DONE]\n\n";
+    let text = unnamed_event(&body("chat.completion.chunk", choice)) + "data: [DONE]\n\n";
     event_stream(futures_util::stream::once(async move { Bytes::from(text) }))
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use serde_json::Value as Json;
-use sha2::{Digest, Sha256};
 
 use crate::host::events::{Mark, PublicBody};
 use crate::host::ledger::Served;
@@ -13,6 +12,7 @@ use crate::host::replay::last_text;
 use crate::host::serve_options::Branch;
 use crate::host::travel::{Point, Step, history};
 use crate::serve::http::access::caller::Caller;
+use crate::serve::http::answers::key::Key;
 use crate::serve::http::openai::wire::header_of;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
@@ -27,39 +27,15 @@ const USER_HEADER: &str = "x-openwebui-user-id";
 /// The label of a session that has the conversation's id.
 pub(super) const CHAT_LABEL: &str = "chat";
 
-/// Before the first event: of an answer that began with its session, and of one for which nobody said anything.
-pub(crate) const NOTHING: Mark = Mark { n: 0, bytes: 0 };
+/// The history of a conversation of which nothing was said yet: whose it is, and with which program.
+pub(super) fn begin(caller: &Caller, headers: &HeaderMap, program: &str) -> Key {
+    let user = header_of(headers, USER_HEADER).filter(|_| caller.forwards).unwrap_or_default();
+    Key::of([&caller.name, &*user, program])
+}
 
-/// A history: whose it is, with which program, and all that the user has said, each with its length, so that no two are
-/// one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key(pub(crate) [u8; 32]);
-
-impl Key {
-    /// Nothing was said yet.
-    pub(super) fn begin(caller: &Caller, headers: &HeaderMap, program: &str) -> Key {
-        let user = header_of(headers, USER_HEADER).filter(|_| caller.forwards).unwrap_or_default();
-        Key([0; 32]).then(&caller.name).then(&user).then(program)
-    }
-
-    /// The user has said this, too.
-    pub(crate) fn then(self, text: &str) -> Key {
-        let text = text.trim();
-        let mut hash = Sha256::new_with_prefix(self.0);
-        hash.update((text.len() as u64).to_be_bytes());
-        hash.update(text);
-        Key(hash.finalize().into())
-    }
-
-    /// All of this.
-    pub(super) fn then_all(self, texts: &[String]) -> Key {
-        texts.iter().fold(self, |key, text| key.then(text))
-    }
-
-    /// The id of the message that leads to this history: however often it is sent, it is taken once.
-    pub(super) fn message_id(self) -> Arc<str> {
-        self.0.iter().fold("openai-".to_owned(), |id, byte| format!("{id}{byte:02x}")).into()
-    }
+/// The id of the message that leads to a history: however often it is sent, it is taken once.
+pub(super) fn message_id(history: Key) -> Arc<str> {
+    format!("openai-{}", history.text()).into()
 }
 
 /// The id that a client has for the conversation.
@@ -123,7 +99,7 @@ impl Server {
             // The message that was answered may be taken only later.
             let is_message = |step: &&Step| matches!(step.event.body, PublicBody::UserMessage { .. });
             let n_messages = steps[first_after(asked)..].iter().filter(is_message).count();
-            let n_own = usize::from(asked != NOTHING);
+            let n_own = usize::from(asked != Mark::START);
             if is_last && n_messages <= n_own {
                 return Ok(Since::Nothing);
             }

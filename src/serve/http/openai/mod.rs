@@ -4,18 +4,16 @@
 
 pub(super) mod chat;
 
-pub(super) mod follow;
-
-pub(super) mod history;
-
-pub(super) mod live;
-
 pub(super) mod models;
 
 pub(super) mod responses;
 
 pub(super) mod wire;
 
+mod history;
+
+pub(super) mod id;
+
 mod tasks;
 
-mod turn;
+mod request;

@@ -16,17 +16,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::time::timeout;
 
-use crate::host::events::Mark;
 use crate::host::ledger::answers::KeptAnswer;
 use crate::host::residents::standing::State as Stands;
 use crate::host::session::Deed;
 use crate::serve::http::access::caller::Caller;
+use crate::serve::http::answers::key::Key;
+use crate::serve::http::answers::live::{Ending, Hearing, Piece, Start, Started, Told, Usage};
 use crate::serve::http::body::{PING, Path, Queried, Typed, event_stream, ping};
 use crate::serve::http::limits::Counted;
-use crate::serve::http::openai::history::{Key, chat_id};
-use crate::serve::http::openai::live::{Ending, Hearing, Piece, Start, Started, Told, Usage};
-use crate::serve::http::openai::turn::{Place, Request};
-use crate::serve::http::openai::wire::{Conversation, Ignored, Playhouse, Said, is_retry};
+use crate::serve::http::openai::history::begin;
+use crate::serve::http::openai::id::AnswerId;
+use crate::serve::http::openai::request::{Place, Request};
+use crate::serve::http::openai::wire::{Conversation, Ignored, Playhouse, Said};
 use crate::serve::http::problem::{Pointed, Problem};
 use crate::serve::http::relay::Unplaced;
 use crate::serve::http::server::Server;
@@ -87,7 +88,7 @@ pub(crate) async fn create(
     let conversation = read(input, &mut ignored)?;
     let (wants_stream, in_background) = (request.stream.unwrap_or(false), request.background.unwrap_or(false));
     let named = named.as_ref().filter(|named| !named.is_null());
-    let begin = || Key::begin(&caller, headers, model).then_all(&conversation.before);
+    let new = || begin(&caller, headers, model).then(&conversation.before);
     let (place, history) = match (previous_response_id, named) {
         (Some(_), Some(_)) => {
             let detail = "it is another way to say where to go on; leave one of them out";
@@ -95,28 +96,23 @@ pub(crate) async fn create(
         }
         (Some(id), None) => {
             let kept = server.kept(&caller, id, "/previous_response_id").await?;
-            let history = Key(kept.answer.key);
+            let history = Key::kept(kept.answer.key);
             (Place::After(Box::new(kept)), history)
         }
         (None, Some(named)) => {
             let id = named.as_str().or_else(|| named.get("id")?.as_str()).unwrap_or_default();
             let served = server.find(&caller, id.strip_prefix("conv_").unwrap_or(id)).await?;
             let last = server.residents.ledger().answer(served.session.clone(), None).await?;
-            let history = last.map_or_else(|| begin().then(&served.session), |last| Key(last.answer.key));
+            let history = last.map_or_else(|| new().then([&*served.session]), |last| Key::kept(last.answer.key));
             (Place::In(Box::new(served)), history)
         }
-        (None, None) => (Place::History, begin()),
+        (None, None) => (Place::History, new()),
     };
-    if let Place::After(_) | Place::In(_) = &place {
-        let served = match &place {
-            Place::After(kept) => &kept.served,
-            Place::In(served) => served,
-            Place::History => return Err(Problem::internal("a place is lost; please report this")),
-        };
-        if served.program != offered.name {
-            let detail = format!("this conversation is with {}", served.program);
-            return Err(wrong("/model", "another program cannot go on with a conversation", &detail));
-        }
+    if let Some(served) = place.served()
+        && served.program != offered.name
+    {
+        let detail = format!("this conversation is with {}", served.program);
+        return Err(wrong("/model", "another program cannot go on with a conversation", &detail));
     }
     let about = About {
         model: model.clone(),
@@ -128,14 +124,8 @@ pub(crate) async fn create(
     let mut hearing = server.answer(
         &caller,
         Request {
-            program: offered.name.clone(),
-            conversation,
-            place,
-            history,
-            chat: chat_id(headers, metadata.as_ref()),
-            is_retry: is_retry(headers),
             in_background,
-            is_relayed: incoming.is_relayed(),
+            ..Request::of(&incoming, offered.name.clone(), conversation, (place, history), metadata.as_ref())
         },
     )?;
     let started = match hearing.started().await? {
@@ -217,11 +207,6 @@ fn read(input: &Json, ignored: &mut Ignored) -> Result<Conversation, Problem> {
     }
 }
 
-/// `resp_SESSION.MARK`.
-fn id_of(started: &Started) -> String {
-    format!("resp_{}.{}", started.served.session, started.began)
-}
-
 impl Server {
     /// The answer that a response's id means.
     async fn kept(&self, caller: &Caller, id: &str, pointer: &str) -> Result<KeptAnswer, Problem> {
@@ -230,11 +215,9 @@ impl Server {
             Problem::not_found(format!("there is no response {id:?} here; it may have been deleted with its session"))
                 .at(if pointer.is_empty() { Vec::new() } else { at })
         };
-        let parts = id.strip_prefix("resp_").and_then(|rest| rest.rsplit_once('.'));
-        let (session, mark) = parts.ok_or_else(none)?;
-        let mark: Mark = mark.parse().map_err(|_| none())?;
-        let served = self.find(caller, session).await.map_err(|_| none())?;
-        self.residents.ledger().answer(served.session, Some(mark)).await?.ok_or_else(none)
+        let AnswerId { session, began } = AnswerId::of_response(id).ok_or_else(none)?;
+        let served = self.find(caller, &session).await.map_err(|_| none())?;
+        self.residents.ledger().answer(served.session, Some(began)).await?.ok_or_else(none)
     }
 }
 
@@ -279,16 +262,12 @@ fn item_of(started: &Started, text: &str, status: &Status<'_>) -> Json {
         Status::Ended(_) => "incomplete",
     };
     json!({
-        "id": item_id(started),
+        "id": AnswerId::of(started).message(),
         "type": "message",
         "role": "assistant",
         "status": word,
         "content": if matches!(status, Status::Running) && text.is_empty() { json!([]) } else { json!([part_of(text)]) },
     })
-}
-
-fn item_id(started: &Started) -> String {
-    format!("msg_{}.{}", started.served.session, started.began)
 }
 
 fn response_of(started: &Started, about: &About, text: &str, status: Status<'_>) -> Json {
@@ -303,7 +282,7 @@ fn response_of(started: &Started, about: &About, text: &str, status: Status<'_>)
         Status::Running | Status::Ended(_) => json!([item_of(started, text, &status)]),
     };
     json!({
-        "id": id_of(started),
+        "id": AnswerId::of(started).response(),
         "object": "response",
         "created_at": started.created,
         "status": status.word(),
@@ -405,7 +384,7 @@ impl Events {
     }
 
     fn of_part(&self, mut what: Json) -> Json {
-        what["item_id"] = item_id(&self.started).into();
+        what["item_id"] = AnswerId::of(&self.started).message().into();
         what["output_index"] = 0.into();
         what["content_index"] = 0.into();
         what

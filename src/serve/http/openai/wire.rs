@@ -8,8 +8,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use crate::serve::http::answers::content::content_text;
+use crate::serve::http::answers::live::{Ending, Started};
 use crate::serve::http::body::Typed;
-use crate::serve::http::openai::live::{Ending, Started};
 use crate::serve::http::problem::{Pointed, Problem};
 
 /// The most bytes of a request: each has the whole conversation in it.
@@ -88,12 +89,12 @@ impl Conversation {
         for Said { role, content, pointer } in messages {
             match role {
                 "user" => {
-                    let text = text_of(content, &format!("{pointer}/content"), &mut errors);
+                    let text = content_text(content, &format!("{pointer}/content"), &mut errors);
                     conversation.after.push(text.trim().to_owned());
                 }
                 "assistant" => {
                     // Other parts of it are not ours.
-                    let text = text_of(content, "", &mut Vec::new());
+                    let text = content_text(content, "", &mut Vec::new());
                     conversation.before.append(&mut conversation.after);
                     conversation.reply = Some(text);
                 }
@@ -126,35 +127,6 @@ impl Conversation {
 
 fn wrong(pointer: String, detail: &str) -> Pointed {
     Pointed { pointer, detail: detail.to_owned() }
-}
-
-/// The text of a content: itself, or its parts that are text, each in a line of its own.
-pub(crate) fn text_of(content: &Json, pointer: &str, errors: &mut Vec<Pointed>) -> String {
-    match content {
-        Json::String(text) => text.clone(),
-        Json::Null => String::new(),
-        Json::Array(parts) => {
-            let mut texts = Vec::new();
-            for (index, part) in parts.iter().enumerate() {
-                let kind = part.get("type").and_then(Json::as_str).unwrap_or_default();
-                match (kind, part.get("text").and_then(Json::as_str)) {
-                    ("text" | "input_text" | "output_text", Some(text)) => texts.push(text),
-                    _ => errors.push(Pointed {
-                        pointer: format!("{pointer}/{index}"),
-                        detail: format!(
-                            "a program reads text, and this part is {}; say it in words",
-                            if kind.is_empty() { "no object with a `type`" } else { kind }
-                        ),
-                    }),
-                }
-            }
-            texts.join("\n")
-        }
-        Json::Bool(_) | Json::Number(_) | Json::Object(_) => {
-            errors.push(wrong(pointer.to_owned(), "this is a string, or an array of parts with text"));
-            String::new()
-        }
-    }
 }
 
 /// What this server adds to OpenAI's answers.
@@ -240,9 +212,4 @@ pub(crate) fn in_openai_form(response: Response) -> Response {
     let is_worth_it = response.headers().contains_key(header::RETRY_AFTER);
     headers.insert(SHOULD_RETRY, HeaderValue::from_static(if is_worth_it { "true" } else { "false" }));
     body
-}
-
-/// An event without a name.
-pub(crate) fn data(json: &Json) -> String {
-    format!("data: {json}\n\n")
 }

@@ -14,8 +14,7 @@ use crate::host::residents::standing::State;
 use crate::host::serve_options::OnDisconnect;
 use crate::host::session::Deed;
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::openai::history::NOTHING;
-use crate::serve::http::openai::live::{Ending, Live, Piece, Usage, tell};
+use crate::serve::http::answers::live::{Ending, Live, Piece, Usage, tell};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::serve::http::wire::A_COLLEAGUE;
@@ -118,11 +117,11 @@ impl<'a> Follow<'a> {
     /// Hears the session until it waits for a person, is over, or somebody else says something. `asked` is where it stood
     /// when it was given the message; `until`, where the answer is known to end.
     pub(crate) async fn go_on(&mut self, asked: Mark, until: Option<Mark>) -> Result<Ending, Problem> {
-        let mut was_taken = asked == NOTHING;
+        let mut was_taken = asked == Mark::START;
         let mut failure = None;
         let mut deadline = None;
         while until.is_none_or(|until| self.mark < until) {
-            let after = Some(self.mark).filter(|mark| *mark != NOTHING);
+            let after = Some(self.mark).filter(|mark| *mark != Mark::START);
             let mut heard = self.server.residents.listen(self.served.clone(), after, Until::Over);
             loop {
                 let next = tokio::select! {
@@ -208,8 +207,8 @@ impl<'a> Follow<'a> {
             }
             PublicBody::StreamCancelled { reason, .. } => self.is_cancelled |= was_taken && **reason == *INTERRUPTED,
             PublicBody::ApprovalAsked { question, by_tool, .. } => {
-                let is_for_caller = self.server.is_for(self.caller, *by_tool);
-                self.question = Some(if is_for_caller { question.to_string() } else { A_COLLEAGUE.to_owned() });
+                let may_answer = self.server.may_answer(self.caller, *by_tool);
+                self.question = Some(if may_answer { question.to_string() } else { A_COLLEAGUE.to_owned() });
             }
             PublicBody::Finished { .. } => return self.over(State::Finished),
             PublicBody::Failed { .. } => return self.over(State::Failed),

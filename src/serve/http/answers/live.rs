@@ -9,10 +9,11 @@ use tokio::sync::{Mutex, MutexGuard, watch};
 use crate::host::events::Mark;
 use crate::host::ledger::Served;
 use crate::host::residents::standing::State;
+use crate::serve::http::answers::key::Key;
 use crate::serve::http::problem::Problem;
 
-/// How many doors there are: whoever looks for the session of a history waits for nobody but those at the same door.
-const DOORS: usize = 64;
+/// How many locks there are: whoever looks for the session of a history waits for nobody but those with the same lock.
+const LOCKS: usize = 64;
 
 /// An answer that is being given. Whoever listens to it hears all of it, whenever they come.
 pub(crate) type Live = Arc<watch::Sender<Log>>;
@@ -28,7 +29,7 @@ pub(crate) struct Log {
 
 /// Who gives an answer.
 #[derive(Clone, Debug)]
-pub(super) enum Start {
+pub(crate) enum Start {
     Here(Started),
     /// This session, which another process has.
     Elsewhere(Arc<str>),
@@ -36,17 +37,17 @@ pub(super) enum Start {
 
 /// A session that gives an answer.
 #[derive(Clone, Debug)]
-pub(super) struct Started {
-    pub(super) served: Served,
+pub(crate) struct Started {
+    pub(crate) served: Served,
     /// What lies after this belongs to the answer.
-    pub(super) began: Mark,
+    pub(crate) began: Mark,
     /// Since when, in seconds.
-    pub(super) created: i64,
+    pub(crate) created: i64,
 }
 
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     /// Something said, with the blank line that comes before it.
     Speech(String),
     /// A line that is reached.
@@ -76,20 +77,20 @@ pub(crate) struct Usage {
 
 /// The answers that are being given by this process.
 pub(crate) struct Answers {
-    live: DashMap<[u8; 32], Live>,
-    doors: [Mutex<()>; DOORS],
+    live: DashMap<Key, Live>,
+    locks: [Mutex<()>; LOCKS],
 }
 
 impl Default for Answers {
     fn default() -> Answers {
-        Answers { live: DashMap::new(), doors: std::array::from_fn(|_| Mutex::default()) }
+        Answers { live: DashMap::new(), locks: std::array::from_fn(|_| Mutex::default()) }
     }
 }
 
 impl Answers {
     /// The answer to a request, which the same request may have asked for before; else a new one, of which whoever gives
     /// it tells by the [`Live`].
-    pub(super) fn join(&self, request: [u8; 32]) -> (Hearing, Option<Live>) {
+    pub(crate) fn join(&self, request: Key) -> (Hearing, Option<Live>) {
         match self.live.entry(request) {
             Entry::Occupied(there) => (Hearing::of(there.get()), None),
             Entry::Vacant(place) => {
@@ -101,17 +102,17 @@ impl Answers {
     }
 
     /// Nobody can join it any more.
-    pub(super) fn leave(&self, request: &[u8; 32]) {
-        self.live.remove(request);
+    pub(crate) fn leave(&self, request: Key) {
+        self.live.remove(&request);
     }
 
     /// One at a time looks which session goes on with a history, and gives it the next message.
-    pub(crate) async fn door(&self, history: &[u8; 32]) -> MutexGuard<'_, ()> {
-        self.doors[usize::from(history[0]) % DOORS].lock().await
+    pub(crate) async fn lock(&self, history: Key) -> MutexGuard<'_, ()> {
+        self.locks[usize::from(history.bytes()[0]) % LOCKS].lock().await
     }
 
     /// The answer of a session that began at this mark, as far as it has come.
-    pub(super) fn so_far(&self, session: &str, began: Mark) -> Option<String> {
+    pub(crate) fn so_far(&self, session: &str, began: Mark) -> Option<String> {
         self.live.iter().find_map(|live| {
             let log = live.value().borrow();
             let Some(Ok(Start::Here(started))) = &log.started else { return None };
@@ -131,18 +132,18 @@ impl Log {
 }
 
 /// What whoever gives an answer tells of it.
-pub(super) fn tell_start(live: &Live, start: Start) {
+pub(crate) fn tell_start(live: &Live, start: Start) {
     live.send_modify(|log| {
         log.started.get_or_insert(Ok(start));
     });
 }
 
-pub(super) fn tell(live: &Live, piece: Piece) {
+pub(crate) fn tell(live: &Live, piece: Piece) {
     live.send_modify(|log| log.pieces.push(piece));
 }
 
 /// The last word. An answer that never began ends with the reason for that.
-pub(super) fn tell_end(live: &Live, ending: Result<Ending, Problem>) {
+pub(crate) fn tell_end(live: &Live, ending: Result<Ending, Problem>) {
     live.send_modify(|log| {
         if let (None, Err(problem)) = (&log.started, &ending) {
             log.started = Some(Err(problem.clone()));
@@ -152,30 +153,30 @@ pub(super) fn tell_end(live: &Live, ending: Result<Ending, Problem>) {
 }
 
 /// Somebody who hears an answer.
-pub(super) struct Hearing {
+pub(crate) struct Hearing {
     receiver: watch::Receiver<Log>,
     n_heard: usize,
 }
 
 /// What is heard.
-pub(super) enum Told {
+pub(crate) enum Told {
     Piece(Piece),
     End(Result<Ending, Problem>),
 }
 
 impl Hearing {
-    pub(super) fn of(live: &Live) -> Hearing {
+    pub(crate) fn of(live: &Live) -> Hearing {
         Hearing { receiver: live.subscribe(), n_heard: 0 }
     }
 
     /// Who gives the answer.
-    pub(super) async fn started(&mut self) -> Result<Start, Problem> {
+    pub(crate) async fn started(&mut self) -> Result<Start, Problem> {
         let log = self.receiver.wait_for(|log| log.started.is_some()).await;
         log.map_or_else(|_| Err(vanished()), |log| log.started.clone().unwrap_or_else(|| Err(vanished())))
     }
 
     /// What comes next; after an end nothing does.
-    pub(super) async fn next(&mut self) -> Told {
+    pub(crate) async fn next(&mut self) -> Told {
         let n_heard = self.n_heard;
         let log = self.receiver.wait_for(|log| log.pieces.len() > n_heard || log.ending.is_some()).await;
         let Ok(log) = log else { return Told::End(Err(vanished())) };
@@ -189,7 +190,7 @@ impl Hearing {
     }
 
     /// All that is said, and how it ends.
-    pub(super) async fn rest(&mut self) -> (String, String, Result<Ending, Problem>) {
+    pub(crate) async fn rest(&mut self) -> (String, String, Result<Ending, Problem>) {
         let (mut speech, mut steps) = (String::new(), String::new());
         loop {
             match self.next().await {

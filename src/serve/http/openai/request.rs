@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::host::events::Mark;
 use crate::host::ledger::Served;
@@ -13,11 +13,13 @@ use crate::host::residents::standing::State;
 use crate::host::serve_options::FirstMessage;
 use crate::host::session::{Deed, SendError, SessionGone};
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::openai::follow::Follow;
-use crate::serve::http::openai::history::{CHAT_LABEL, Key, NOTHING, Since, chat_of, choose, fits_chat};
-use crate::serve::http::openai::live::{Ending, Hearing, Live, Piece, Start, Started, tell, tell_end, tell_start};
-use crate::serve::http::openai::wire::Conversation;
+use crate::serve::http::answers::follow::Follow;
+use crate::serve::http::answers::key::Key;
+use crate::serve::http::answers::live::{Ending, Hearing, Live, Piece, Start, Started, tell, tell_end, tell_start};
+use crate::serve::http::openai::history::{CHAT_LABEL, Since, chat_id, chat_of, choose, fits_chat, message_id};
+use crate::serve::http::openai::wire::{Conversation, is_retry};
 use crate::serve::http::problem::Problem;
+use crate::serve::http::relay::Unplaced;
 use crate::serve::http::server::Server;
 use crate::serve::http::wire::{A_COLLEAGUE, check_text};
 use crate::serve::show::commands::approval;
@@ -54,6 +56,40 @@ pub(super) enum Place {
     In(Box<Served>),
 }
 
+impl Request {
+    /// One whose client waits for the answer.
+    pub(super) fn of(
+        incoming: &Unplaced,
+        program: Arc<str>,
+        conversation: Conversation,
+        (place, history): (Place, Key),
+        metadata: Option<&Json>,
+    ) -> Request {
+        let headers = incoming.headers();
+        Request {
+            program,
+            conversation,
+            place,
+            history,
+            chat: chat_id(headers, metadata),
+            is_retry: is_retry(headers),
+            in_background: false,
+            is_relayed: incoming.is_relayed(),
+        }
+    }
+}
+
+impl Place {
+    /// The session that is named, where one is.
+    pub(super) fn served(&self) -> Option<&Served> {
+        match self {
+            Place::History => None,
+            Place::After(kept) => Some(&kept.served),
+            Place::In(served) => Some(served),
+        }
+    }
+}
+
 /// Who answers.
 enum Way {
     /// The same request was sent before.
@@ -82,13 +118,13 @@ struct Giving {
     /// The history that the request leads to.
     key: Key,
     /// By which the same request joins it.
-    name: [u8; 32],
+    name: Key,
     live: Live,
 }
 
 impl Drop for Giving {
     fn drop(&mut self) {
-        self.server.answers.leave(&self.name);
+        self.server.answers.leave(self.name);
         tell_end(&self.live, Err(Problem::internal("the answer was lost; please report this")));
     }
 }
@@ -101,8 +137,8 @@ impl Server {
             check_text(text)?;
         }
         self.limits.message(caller)?;
-        let key = request.history.then_all(&request.conversation.after);
-        let name = key.then(request.chat.as_deref().unwrap_or_default()).0;
+        let key = request.history.then(&request.conversation.after);
+        let name = key.then(request.chat.as_deref());
         let (hearing, live) = self.answers.join(name);
         if let Some(live) = live {
             let giving = Giving { server: self.clone(), caller: caller.clone(), request, key, name, live };
@@ -155,13 +191,13 @@ impl Giving {
     async fn run(self) {
         let ending = self.give().await;
         // Before anybody hears the end: the same request is another one from now on.
-        self.server.answers.leave(&self.name);
+        self.server.answers.leave(self.name);
         tell_end(&self.live, ending);
     }
 
     async fn give(&self) -> Result<Ending, Problem> {
         let Giving { server, caller, live, .. } = self;
-        let door = server.answers.door(&self.request.history.0).await;
+        let lock = server.answers.lock(self.request.history).await;
         let way = self.find().await?;
         if let Some(session) = way.session()
             && !self.request.is_relayed
@@ -172,7 +208,7 @@ impl Giving {
         }
         match way {
             Way::Join(kept) => {
-                drop(door);
+                drop(lock);
                 retell(server, caller, &kept, live).await
             }
             Way::Go(served, began, n_heard) => {
@@ -180,9 +216,9 @@ impl Giving {
                 let (standing, _) = server.residents.standing(&served).await?;
                 if standing.state.is_over() && standing.mark > began {
                     // It has come to its end since; what it has said is still to be told.
-                    let ending = follow.go_on(NOTHING, Some(standing.mark)).await?;
+                    let ending = follow.go_on(Mark::START, Some(standing.mark)).await?;
                     if !follow.speech.is_empty() {
-                        self.keep(&served, self.key, (began, NOTHING), Some((ending.mark, follow.speech))).await?;
+                        self.keep(&served, self.key, (began, Mark::START), Some((ending.mark, follow.speech))).await?;
                         tell_start(live, Start::Here(self.begun(&served, began)));
                         return Ok(ending);
                     }
@@ -194,12 +230,12 @@ impl Giving {
                     follow.mark = asked;
                 }
                 let number = self.keep(&served, self.key, (began, asked), None).await?;
-                drop(door);
+                drop(lock);
                 self.finish(follow, (asked, is_answered), number).await
             }
             Way::New => {
                 // Nobody else knows of it.
-                drop(door);
+                drop(lock);
                 self.begin().await
             }
         }
@@ -218,25 +254,26 @@ impl Giving {
             labels,
         };
         let (served, _) = server.residents.begin(beginning).await?;
-        tell_start(live, Start::Here(self.begun(&served, NOTHING)));
+        tell_start(live, Start::Here(self.begun(&served, Mark::START)));
         let opens = usize::from(server.options.openai.first_message == FirstMessage::Open);
         let texts = request.conversation.after.get(opens..).unwrap_or_default();
-        let mut follow = self.follow(&served, NOTHING);
+        let mut follow = self.follow(&served, Mark::START);
         if texts.is_empty() {
-            let number = self.keep(&served, *key, (NOTHING, NOTHING), None).await?;
-            return self.finish(follow, (NOTHING, false), number).await;
+            let number = self.keep(&served, *key, (Mark::START, Mark::START), None).await?;
+            return self.finish(follow, (Mark::START, false), number).await;
         }
-        let opened = follow.go_on(NOTHING, None).await?;
+        let opened = follow.go_on(Mark::START, None).await?;
         if opened.state.is_over() {
-            self.keep(&served, *key, (NOTHING, NOTHING), Some((opened.mark, follow.speech))).await?;
+            self.keep(&served, *key, (Mark::START, Mark::START), Some((opened.mark, follow.speech))).await?;
             return Ok(opened);
         }
         if request.chat.is_some() {
             // Where it goes another way if its first message becomes another one.
-            self.keep(&served, request.history, (NOTHING, NOTHING), Some((opened.mark, follow.speech.clone()))).await?;
+            self.keep(&served, request.history, (Mark::START, Mark::START), Some((opened.mark, follow.speech.clone())))
+                .await?;
         }
         let (asked, is_answered) = self.deliver(&served, texts).await?;
-        let number = self.keep(&served, *key, (NOTHING, asked), None).await?;
+        let number = self.keep(&served, *key, (Mark::START, asked), None).await?;
         self.finish(follow, (asked, is_answered), number).await
     }
 
@@ -272,7 +309,7 @@ impl Giving {
         ended: Option<(Mark, String)>,
     ) -> Result<i64, Problem> {
         let created = self.server.residents.now();
-        let answer = Answer { key: key.0, session: served.session.clone(), began, asked, ended, created };
+        let answer = Answer { key: key.bytes(), session: served.session.clone(), began, asked, ended, created };
         Ok(self.server.residents.ledger().add_answer(answer).await?)
     }
 
@@ -286,9 +323,9 @@ impl Giving {
             return Err(SendError::from(SessionGone).into());
         }
         let asked = standing.asked.as_ref();
-        let deed = match asked.filter(|asked| server.may_answer(caller, asked)) {
+        let deed = match asked.filter(|asked| server.may_answer(caller, asked.by_tool)) {
             Some(asked) => Deed::Approve(CallId(asked.call), approval(&text)),
-            None => Deed::Message { text: text.into(), id: Some(self.key.message_id()) },
+            None => Deed::Message { text: text.into(), id: Some(message_id(self.key)) },
         };
         let waits_for_others = asked.is_some() && matches!(deed, Deed::Message { .. });
         let receipt = server.residents.deliver(served, &caller.name, deed).await?;
@@ -306,7 +343,7 @@ impl Giving {
             let is_running = kept.answer.ended.is_none();
             kept.is_last && fits_chat(kept, chat) && (is_running || request.is_retry) && (is_known || is_recent(kept))
         };
-        if let Some(kept) = server.residents.ledger().answers(key.0).await?.into_iter().find(is_same) {
+        if let Some(kept) = server.residents.ledger().answers(key.bytes()).await?.into_iter().find(is_same) {
             return Ok(Way::Join(Box::new(kept)));
         }
         match place {
@@ -320,8 +357,8 @@ impl Giving {
                 // conversation from another.
                 let most = if is_known { conversation.after.len().saturating_sub(1) } else { 0 };
                 for n_heard in (0..=most).rev() {
-                    let history = request.history.then_all(&conversation.after[..n_heard]);
-                    let mut kept = server.residents.ledger().answers(history.0).await?;
+                    let history = request.history.then(&conversation.after[..n_heard]);
+                    let mut kept = server.residents.ledger().answers(history.bytes()).await?;
                     if conversation.before.is_empty() {
                         kept.retain(|kept| chat.is_some() && chat_of(&kept.served).as_deref() == chat);
                     }
