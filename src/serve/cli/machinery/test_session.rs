@@ -17,6 +17,7 @@ use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, Scri
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::session::{Interest, Notice, SendError, Session};
 use crate::host::summary::SkippedWire;
+use crate::host::travel::Run;
 use crate::serve::cli::machinery::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
     instant,
@@ -24,6 +25,9 @@ use crate::serve::cli::machinery::test_file::{
 use crate::serve::show::commands::Wanted;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallKind, Outcome, ReplyEnd, Timestamp};
+
+/// The id of every test's session.
+const SESSION: &str = "test";
 
 /// Events of one test that may wait to be read.
 const EVENTS: usize = 1_000_000;
@@ -43,6 +47,8 @@ pub(crate) struct Played {
     pub(crate) problems: Vec<String>,
     /// Lines that the replies have left out.
     pub(crate) skipped: Vec<SkippedWire>,
+    /// All that happened; none: the program was refused.
+    pub(crate) run: Option<Run>,
 }
 
 /// The trigger classifier that the command line wants.
@@ -98,7 +104,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
         Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
             let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
             let stretches = vec![Stretch { outcome, ..Stretch::default() }];
-            return Ok(Played { stretches, problems: Vec::new(), skipped: Vec::new() });
+            return Ok(Played { stretches, problems: Vec::new(), skipped: Vec::new(), run: None });
         }
         Err(error) => return Err(error.to_string()),
     };
@@ -109,16 +115,19 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     settings.max_retry_delay_ms = 0;
     let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
     let session = entry.and_then(|entry| {
-        let options = StartOptions { id: "test".into(), entry, arguments: test.arguments.clone() };
+        let options = StartOptions { id: SESSION.into(), entry, arguments: test.arguments.clone() };
         opened.start(Box::new(MemoryJournal::new()), options)
     });
     let played = match session {
         Ok(session) => {
             let stretches = vec![Stretch::default()];
-            let mut stage = Stage { name, test, stretches, calls: Vec::new(), skipped: Vec::new() };
+            let (calls, skipped, events) = (Vec::new(), Vec::new(), Vec::new());
+            let mut stage = Stage { name, test, stretches, calls, skipped, events };
             stage.perform(session).await.map(|mut problems| {
                 problems.splice(0..0, replies.problems());
-                Played { stretches: stage.stretches, problems, skipped: stage.skipped }
+                let Stage { stretches, skipped, events, .. } = stage;
+                let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
+                Played { stretches, problems, skipped, run }
             })
         }
         Err(error) => Err(error.to_string()),
@@ -175,6 +184,7 @@ struct Stage<'t> {
     /// Where the running calls stand: id, stretch, place in it.
     calls: Vec<(u64, usize, usize)>,
     skipped: Vec<SkippedWire>,
+    events: Vec<PublicEvent>,
 }
 
 impl Stage<'_> {
@@ -185,6 +195,7 @@ impl Stage<'_> {
         let mut given = self.test.steps.iter().filter(|step| step.kind.begins());
         while let Some(notice) = events.next().await {
             let Notice::Event(event) = notice else { continue };
+            self.events.push(PublicEvent::clone(&event));
             let Some(wanted) = self.note(&event) else { continue };
             let Some(step) = given.next() else {
                 handle.stop().await;
