@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use futures_util::stream::{self, StreamExt};
+
 use crate::host::journal::JournalError;
 use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, Record};
@@ -135,6 +137,33 @@ pub async fn list(place: &Place) -> Result<Vec<Stored>, JournalError> {
     }
     sessions.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
     Ok(sessions)
+}
+
+/// All sessions of a place, each looked at by `look`, in the order of their ids: as many at a time as there are processors,
+/// on threads for that. What became of one is told beside its id.
+///
+/// # Errors
+/// The place cannot be read, or is no store.
+pub async fn look_at_all<T: Send + 'static>(
+    place: &Place,
+    look: impl Fn(Vec<Record>) -> Result<T, SessionError> + Send + Sync + 'static,
+) -> Result<Vec<(Arc<str>, Result<T, SessionError>)>, JournalError> {
+    let store = place.store();
+    let look = Arc::new(look);
+    let mut ids: Vec<Arc<str>> = store.list().await?.into_iter().map(|listed| listed.id).collect();
+    ids.sort_unstable();
+    let n_at_once = std::thread::available_parallelism().map_or(2, usize::from);
+    let looks = ids.into_iter().map(|id| {
+        let (address, look) = (Address::new(store.clone(), &id), look.clone());
+        async move {
+            let looked = async {
+                let records = address.read().await?;
+                on_thread(move || look(records)).await
+            };
+            (id, looked.await)
+        }
+    });
+    Ok(stream::iter(looks).buffered(n_at_once).collect().await)
 }
 
 /// Reads and replays one session; it may be open in another process.

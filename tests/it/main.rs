@@ -1,6 +1,7 @@
 //! All integration tests, in one binary.
 #![allow(clippy::unwrap_used)]
 
+mod backtest;
 mod breaks;
 mod chunks;
 mod classify;

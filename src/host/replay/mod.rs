@@ -206,8 +206,21 @@ impl Follower {
     /// The machine after the journal's first record, before it has moved.
     pub(crate) fn begin(records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<Follower, SessionError> {
         let begun = begun_of(records)?;
+        let (program, tools) = load(&text_of(&begun.roots, &begun.files), &begun.tools, witnesses)?;
+        Follower::begin_with(records, program, tools)
+    }
+
+    /// The same with this program and these tools in place of the session's own.
+    pub(crate) fn begin_with(
+        records: &[Record],
+        program: Arc<Program>,
+        tools: Arc<[ToolSignature]>,
+    ) -> Result<Follower, SessionError> {
+        let begun = begun_of(records)?;
         let time = records.first().map(Record::timestamp).unwrap_or_default();
-        let begin = to_begin(begun, time, witnesses)?;
+        let entry = begun.entry.as_ref().map(|entry| find_entry(&program, entry)).transpose()?;
+        let arguments = begun.arguments.as_map().cloned().unwrap_or_default();
+        let begin = Begin { program, settings: begun.settings.clone(), tools, entry, arguments, time };
         let maker = EventMaker::new(begun.session.clone(), begin.program.clone());
         Ok(Follower {
             session: begun.session.clone(),
@@ -475,14 +488,6 @@ fn load(
 fn to_change(changed: &ProgramChanged, witnesses: Option<Witnesses<'_>>) -> Result<Event, SessionError> {
     let (program, tools) = load(&text_of(&changed.roots, &changed.files), &changed.tools, witnesses)?;
     Ok(Event::ProgramChanged { program: NewProgram(program), tools, reopened: changed.reopened })
-}
-
-/// All that the machine began with, without any file.
-fn to_begin(begun: &Begun, time: Timestamp, witnesses: Option<Witnesses<'_>>) -> Result<Begin, SessionError> {
-    let (program, tools) = load(&text_of(&begun.roots, &begun.files), &begun.tools, witnesses)?;
-    let entry = begun.entry.as_ref().map(|entry| find_entry(&program, entry)).transpose()?;
-    let arguments = begun.arguments.as_map().cloned().unwrap_or_default();
-    Ok(Begin { program, settings: begun.settings.clone(), tools, entry, arguments, time })
 }
 
 fn find_entry(program: &Program, entry: &EntryWire) -> Result<EntryId, SessionError> {

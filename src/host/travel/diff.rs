@@ -64,7 +64,8 @@ fn deeds(timeline: &Timeline) -> Result<Vec<Step>, SessionError> {
     Ok(deeds)
 }
 
-fn is_same(a: &PublicEvent, b: &PublicEvent) -> bool {
+/// Whether they tell the same, but for times and costs.
+pub(crate) fn is_same(a: &PublicEvent, b: &PublicEvent) -> bool {
     let place = |event: &PublicEvent| {
         let PublicEvent { agent, playbook, plan, line, depth, .. } = event.clone();
         (agent, playbook, plan, line, depth)

@@ -14,6 +14,7 @@ mod steps;
 
 mod timeline;
 
+pub(crate) use crate::host::travel::diff::is_same;
 pub use crate::host::travel::diff::{Difference, VariableDifference, diff};
 pub use crate::host::travel::fork::{Changes, Edit, Fork, can_go_on, fork};
 pub use crate::host::travel::point::{At, Point, PointFault};

@@ -100,7 +100,7 @@ impl Migration {
     }
 
     /// The same for all that a machine tells.
-    pub(super) fn progress(&self, progress: &Progress) -> Option<Progress> {
+    pub fn progress(&self, progress: &Progress) -> Option<Progress> {
         Some(match progress {
             Progress::Emit(effect) => Progress::Emit(self.effect(effect)?),
             Progress::Reached(place) => Progress::Reached(self.place(*place)?),

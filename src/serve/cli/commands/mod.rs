@@ -4,6 +4,7 @@ mod check;
 mod completions;
 #[cfg(feature = "dap")]
 mod debug;
+mod evaluation;
 pub(super) mod later;
 mod library;
 #[cfg(all(feature = "mcp", feature = "serve"))]
@@ -50,6 +51,7 @@ pub(super) enum Command {
     #[cfg(feature = "dap")]
     Debug(Box<debug::DebugArguments>),
     Test(test::TestArguments),
+    Backtest(evaluation::backtest::BacktestArguments),
     #[cfg(feature = "serve")]
     Serve(Box<serve::ServeArguments>),
     #[cfg(all(feature = "mcp", feature = "serve"))]
@@ -71,6 +73,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
     match command {
         Command::Run(arguments) => run::run(console, &arguments),
         Command::Test(arguments) => test::test(console, &arguments),
+        Command::Backtest(arguments) => evaluation::backtest::backtest(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         #[cfg(feature = "dap")]
         Command::Debug(arguments) => debug::debug(console, &arguments),

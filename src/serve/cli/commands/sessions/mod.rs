@@ -3,7 +3,7 @@
 mod delete;
 mod diff;
 mod export;
-mod kept;
+pub(super) mod kept;
 mod send;
 mod travel;
 
