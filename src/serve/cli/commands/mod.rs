@@ -4,6 +4,7 @@ mod check;
 mod completions;
 #[cfg(feature = "dap")]
 mod debug;
+mod evaluation;
 pub(super) mod later;
 mod library;
 #[cfg(all(feature = "mcp", feature = "serve"))]

@@ -1,13 +1,13 @@
 //! `playhouse test [PATH…]`: scripted conversations, without a model and without a network.
 
-mod compare;
+pub(super) mod compare;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use self::compare::compare;
+use self::compare::{Compared, compare};
 use crate::diagnostic::render;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
@@ -123,7 +123,7 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
     }
     if !played.problems.is_empty() {
         // What happened is not what the test is about, so it is not to be kept either.
-        let differences = compare(&name, &test, &played.stretches);
+        let differences = compare(&name, &test, &played.stretches, Compared::All);
         return Ok(Verdict::Failed(format!("{}\n{differences}", played.problems.join("\n"))));
     }
     if arguments.bless {
@@ -137,8 +137,8 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
         }
         return Ok(Verdict::Passed(String::new()));
     }
-    let differences = compare(&name, &test, &played.stretches);
-    let left_out = match skipped(&played.skipped) {
+    let differences = compare(&name, &test, &played.stretches, Compared::All);
+    let left_out = match skipped(&played.summary.skipped) {
         lines if lines.is_empty() => lines,
         lines => format!("lines left out:\n{lines}"),
     };

@@ -1,0 +1,3 @@
+//! Commands that measure programs.
+
+mod case;
