@@ -137,7 +137,6 @@ fn drawn(c: usize, n: usize, k: usize) -> Option<f64> {
     (k <= n).then(|| (0..k).map(|i| count(c.saturating_sub(i)) / count(n - i)).product())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "2^53 runs are more than anybody makes")]
 fn count(n: usize) -> f64 {
     n as f64
 }

@@ -77,8 +77,6 @@ pub struct Measured {
     pub cases: Vec<MeasuredCase>,
     /// How many runs were planned and not made.
     pub n_missing: usize,
-    /// What was spent, attempts that were made again and simulated users included; none: prices are not known.
-    pub spent: Option<f64>,
 }
 
 /// A measurement that cannot be kept or read.
@@ -123,10 +121,14 @@ struct Nothing {}
 
 impl MeasuredCase {
     /// Its valid runs.
+    pub fn valid(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().filter(|trial| trial.verdict != Verdict::Invalid)
+    }
+
+    /// How many there are, and how many passed.
     pub fn tally(&self) -> Tally {
-        let n_of = |wanted: &dyn Fn(Verdict) -> bool| self.trials.iter().filter(|trial| wanted(trial.verdict)).count();
-        let n_valid = n_of(&|verdict| verdict != Verdict::Invalid);
-        Tally::new(n_of(&|verdict| verdict == Verdict::Passed), n_valid).unwrap_or_default()
+        let n_passed = self.trials.iter().filter(|trial| trial.verdict == Verdict::Passed).count();
+        Tally::new(n_passed, self.valid().count()).unwrap_or_default()
     }
 }
 
@@ -169,8 +171,7 @@ impl Measured {
 
     /// How many of them are invalid.
     pub fn n_invalid(&self) -> usize {
-        let trials = self.cases.iter().flat_map(|case| &case.trials);
-        trials.filter(|trial| trial.verdict == Verdict::Invalid).count()
+        self.cases.iter().map(|case| case.trials.len() - case.valid().count()).sum()
     }
 
     /// Whether so little was measured that nothing should be concluded: runs are missing, or more than a tenth of them

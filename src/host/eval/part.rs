@@ -189,7 +189,6 @@ impl<'s> Node<'s> {
     }
 
     /// The total variation of the next step: from 0 (equally often) to 1 (never the same).
-    #[expect(clippy::cast_precision_loss, reason = "2^53 pairs of runs are more than anybody makes")]
     fn distance(&self) -> f64 {
         self.gaps(&self.counts()) as f64 / (2 * self.n_a * self.n_b) as f64
     }

@@ -14,14 +14,12 @@ use crate::host::llm::Llm;
 use crate::host::llm::script::{Repeat, Script, ScriptEntry};
 use crate::host::text::text_hash;
 use crate::host::travel::Run;
+use crate::serve::cli::commands::test::CONVERSATION;
 use crate::serve::cli::commands::test::compare::{Compared, compare};
 use crate::serve::cli::machinery::test_file::{ExpectedOutcome, TestFile, TestStepKind};
 use crate::serve::cli::machinery::test_session::{Played, play_with};
 use crate::span::Sources;
 use crate::vm::protocol::fault::FaultKind;
-
-/// How the names of conversations end.
-const CONVERSATION: &str = ".test.md";
 
 /// How the names of cases end.
 pub(super) const ENDINGS: [&str; 1] = [CONVERSATION];
@@ -46,8 +44,8 @@ pub(super) struct Cast<'a> {
     pub(super) workshop: &'a Workshop,
     /// Who replies.
     pub(super) player: Player<'a>,
-    /// The program, where it is not the case's own.
-    pub(super) program: Option<&'a Path>,
+    /// The program: the case's own, or what stands in its place.
+    pub(super) program: &'a Path,
 }
 
 /// Who replies to a program.
@@ -63,6 +61,9 @@ impl Case {
     /// Reads a case. The error is for people.
     pub(super) fn read(path: &Path, color: bool) -> Result<Case, String> {
         let name = path.display().to_string();
+        if !name.ends_with(CONVERSATION) {
+            return Err(format!("{name}: this is no case; the names of cases end in {}", ENDINGS.join(" or ")));
+        }
         let text =
             std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
         let mut sources = Sources::default();
@@ -101,11 +102,9 @@ impl Case {
 
     /// Plays it once. The error says why it cannot begin.
     pub(super) async fn play(&self, cast: &Cast<'_>) -> Result<Attempt, String> {
-        let own = self.program();
-        let program = cast.program.unwrap_or(&own);
         match &self.kind {
             CaseKind::Conversation(test) => {
-                let played = play_with(&self.path, program, test, cast.launch()).await?;
+                let played = play_with(&self.path, cast.program, test, cast.launch()).await?;
                 let differences = compare(&self.name(), test, &played.stretches, Compared::ButSpeech);
                 Ok(attempt(&played, (!differences.is_empty()).then_some(differences)))
             }

@@ -1,3 +1,18 @@
 //! Commands that measure programs.
 
 mod case;
+
+mod compare;
+
+mod eval;
+
+mod measure;
+
+mod side;
+
+mod watch;
+
+mod words;
+
+pub(super) use self::compare::{CompareArguments, compare};
+pub(super) use self::eval::{EvalArguments, eval};

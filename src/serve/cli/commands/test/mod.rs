@@ -18,6 +18,9 @@ use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, ju
 use crate::serve::show::skipped;
 use crate::span::Sources;
 
+/// How the names of conversations end.
+pub(super) const CONVERSATION: &str = ".test.md";
+
 /// How the names of trigger tables end.
 const TABLE: &str = ".triggers.md";
 
@@ -54,7 +57,7 @@ pub(crate) struct TestArguments {
 pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit, Failure> {
     let mut files = Vec::new();
     for path in &arguments.paths {
-        find(path, &mut files)?;
+        find(path, &[CONVERSATION, TABLE], &mut files)?;
     }
     if files.is_empty() {
         return Err(Failure::wrong(
@@ -164,8 +167,8 @@ fn difference(first: &Played, again: &Result<Played, String>) -> Option<String> 
     }
 }
 
-/// All test files that `path` means, sorted. Hidden folders are left out.
-fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+/// All files that `path` means: itself, or those anywhere below whose names end so, sorted. Hidden folders are left out.
+pub(super) fn find(path: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let wrong = |cause: io::Error| Failure::wrong(format!("{}: cannot read: {cause}; check the path", path.display()));
     if !path.metadata().map_err(wrong)?.is_dir() {
         files.push(path.to_owned());
@@ -180,8 +183,8 @@ fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
         let is_folder = entry.file_type().map_err(wrong)?.is_dir();
         let found = if path == Path::new(".") { PathBuf::from(&*name) } else { path.join(&*name) };
         if is_folder && !name.starts_with('.') {
-            find(&found, files)?;
-        } else if !is_folder && (name.ends_with(".test.md") || name.ends_with(TABLE)) {
+            find(&found, endings, files)?;
+        } else if !is_folder && endings.iter().any(|ending| name.ends_with(ending)) {
             files.push(found);
         }
     }
