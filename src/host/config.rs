@@ -494,6 +494,11 @@ fn choose_model(
     Ok(((id, reason), Search::Never))
 }
 
+/// Whether this is the id of a model, or `auto`.
+pub fn is_model_id(text: &str) -> bool {
+    text == AUTO || read_model(text, "", Path::new("")).is_ok()
+}
+
 /// Reads a model's id; `folder` is what its paths are relative to.
 fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigError> {
     let wrong = |message: &str| ConfigError::Model {

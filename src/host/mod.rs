@@ -54,6 +54,8 @@ pub mod residents;
 
 pub mod embed;
 
+pub mod eval;
+
 pub mod debug;
 
 pub mod debuggee;
@@ -67,6 +69,8 @@ mod config_file;
 pub mod sessions;
 
 pub mod stored;
+
+pub mod stats;
 
 pub mod summary;
 

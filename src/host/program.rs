@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use dashmap::DashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Severity;
 use crate::host::journal::wire::FileWire;
@@ -15,7 +16,7 @@ use crate::lang::{ImportRequest, LoadOptions, Loaded, SourceText, load, load_set
 use crate::span::Sources;
 
 /// All texts of a program: enough to load it again without any file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramText {
     /// The names of the files that were given; the others were imported.
     pub roots: Vec<Arc<str>>,

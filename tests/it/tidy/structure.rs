@@ -41,7 +41,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
     (
         "host",
         &[
-            &["clock", "keys", "library", "net", "patterns", "secrets", "settings", "summary", "text"],
+            &["clock", "keys", "library", "net", "patterns", "secrets", "settings", "stats", "summary", "text"],
             &["child", "component", "events", "journal", "serve_options"],
             &["directory", "ledger", "llm", "program"],
             &["classify", "plan", "resource"],
@@ -51,7 +51,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["backtest", "session"],
             &["config", "debuggee", "sessions"],
             &["launch"],
-            &["embed", "residents"],
+            &["embed", "eval", "residents"],
             &["lib"],
         ],
     ),

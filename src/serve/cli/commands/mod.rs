@@ -33,7 +33,7 @@ Examples:
   playhouse test shop                         its scripted conversations, without a model
 
 Exit codes: 0 done; 1 the program (or a test) failed; 2 the command or the program's text is wrong;
-3 the program waits for the user and standard input has ended.";
+3 the program waits for the user and standard input has ended; 4 too little was measured.";
 
 /// Runs playbooks: Markdown procedures that a language model carries out line by line, while an interpreter keeps
 /// the call stack, the current line, the variables and the calls.
@@ -51,7 +51,9 @@ pub(super) enum Command {
     #[cfg(feature = "dap")]
     Debug(Box<debug::DebugArguments>),
     Test(test::TestArguments),
-    Backtest(evaluation::backtest::BacktestArguments),
+    Backtest(evaluation::BacktestArguments),
+    Eval(evaluation::EvalArguments),
+    Compare(evaluation::CompareArguments),
     #[cfg(feature = "serve")]
     Serve(Box<serve::ServeArguments>),
     #[cfg(all(feature = "mcp", feature = "serve"))]
@@ -73,7 +75,9 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
     match command {
         Command::Run(arguments) => run::run(console, &arguments),
         Command::Test(arguments) => test::test(console, &arguments),
-        Command::Backtest(arguments) => evaluation::backtest::backtest(console, &arguments),
+        Command::Backtest(arguments) => evaluation::backtest(console, &arguments),
+        Command::Eval(arguments) => evaluation::eval(console, &arguments),
+        Command::Compare(arguments) => evaluation::compare(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         #[cfg(feature = "dap")]
         Command::Debug(arguments) => debug::debug(console, &arguments),

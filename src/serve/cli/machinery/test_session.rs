@@ -16,7 +16,7 @@ use crate::host::llm::embedded::Embedded;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::session::{Interest, Notice, SendError, Session};
-use crate::host::summary::SkippedWire;
+use crate::host::summary::Summary;
 use crate::host::travel::Run;
 use crate::serve::cli::machinery::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
@@ -45,8 +45,8 @@ pub(crate) struct Played {
     pub(crate) stretches: Vec<Stretch>,
     /// Why the test fails whatever it expects: requests without a reply, replies and user lines left over.
     pub(crate) problems: Vec<String>,
-    /// Lines that the replies have left out.
-    pub(crate) skipped: Vec<SkippedWire>,
+    /// What it has cost, and the lines that the replies have left out.
+    pub(crate) summary: Summary,
     /// All that happened; none: the program was refused.
     pub(crate) run: Option<Run>,
 }
@@ -72,26 +72,45 @@ impl ChosenClassifier<'_> {
     }
 }
 
-/// Plays a test. The error says why it cannot begin.
+/// Plays a test with the replies that it has. The error says why it cannot begin.
 pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Played, String> {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let program = path.with_file_name(&test.program);
-    let name = path.display().to_string();
-    let replies = Arc::new(Replies::new(&name, test)?);
-    let configuration = configuration(&program, path, &test.settings)?;
+    let replies = Arc::new(Replies::new(&path.display().to_string(), test)?);
     let mut launch = chosen.launch();
+    launch.llm = Some(match &test.model {
+        Some(_) => Arc::new(Embedded),
+        None => replies.clone(),
+    });
+    let mut played = play_with(path, &path.with_file_name(&test.program), test, launch).await?;
+    if played.run.is_some() {
+        played.problems.splice(0..0, replies.problems());
+    }
+    Ok(played)
+}
+
+/// Plays what a test's user says against `program` with whatever model `launch` has; the test's own replies count for
+/// nothing. The error says why it cannot begin.
+pub(crate) async fn play_with(
+    path: &Path,
+    program: &Path,
+    test: &TestFile,
+    mut launch: Launch,
+) -> Result<Played, String> {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let name = path.display().to_string();
+    let mut configuration = configuration(program, path, &test.settings)?;
     let choices = &mut launch.choices;
     choices.tools = test.tools.iter().map(|file| path.with_file_name(file)).collect();
     choices.working_directory = Some(folder.to_owned());
     if test.settings.contains_key("classifier") {
         choices.classifier = choices.classifier.take().or(configuration.classifier.clone());
     }
-    let turn_timeout = configuration.turn_timeout.unwrap_or(TURN_TIMEOUT);
-    launch.configuration = Some(FileConfig { turn_timeout: Some(turn_timeout), ..configuration });
-    launch.llm = Some(match &test.model {
-        Some(_) => Arc::new(Embedded),
-        None => replies.clone(),
-    });
+    let is_scripted = launch.llm.is_some();
+    if is_scripted {
+        // Which model the program would have is none of a test's business.
+        configuration.model = None;
+        configuration.turn_timeout = configuration.turn_timeout.or(Some(TURN_TIMEOUT));
+    }
+    launch.configuration = Some(configuration);
     let mut zone = None;
     let mut clock = TestClock::new(BEGINNING);
     if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
@@ -99,20 +118,22 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
         zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
     }
     launch.workshop.clock = Arc::new(clock);
-    let mut opened = match launch.open(Source::Files(&[program])).await {
+    let mut opened = match launch.open(Source::Files(&[program.to_owned()])).await {
         Ok(opened) => opened,
         Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
             let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
             let stretches = vec![Stretch { outcome, ..Stretch::default() }];
-            return Ok(Played { stretches, problems: Vec::new(), skipped: Vec::new(), run: None });
+            return Ok(Played { stretches, problems: Vec::new(), summary: Summary::default(), run: None });
         }
         Err(error) => return Err(error.to_string()),
     };
     let settings = &mut opened.settings;
     settings.zone = zone.unwrap_or(settings.zone.clone());
-    // Nothing gets better by waiting.
-    settings.retry_delay_ms = 0;
-    settings.max_retry_delay_ms = 0;
+    if is_scripted {
+        // Nothing gets better by waiting.
+        settings.retry_delay_ms = 0;
+        settings.max_retry_delay_ms = 0;
+    }
     let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
     let session = entry.and_then(|entry| {
         let options = StartOptions { id: SESSION.into(), entry, arguments: test.arguments.clone() };
@@ -121,13 +142,12 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let played = match session {
         Ok(session) => {
             let stretches = vec![Stretch::default()];
-            let (calls, skipped, events) = (Vec::new(), Vec::new(), Vec::new());
-            let mut stage = Stage { name, test, stretches, calls, skipped, events };
-            stage.perform(session).await.map(|mut problems| {
-                problems.splice(0..0, replies.problems());
-                let Stage { stretches, skipped, events, .. } = stage;
+            let (calls, summary, events) = (Vec::new(), Summary::default(), Vec::new());
+            let mut stage = Stage { name, test, stretches, calls, summary, events };
+            stage.perform(session).await.map(|problems| {
+                let Stage { stretches, summary, events, .. } = stage;
                 let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
-                Played { stretches, problems, skipped, run }
+                Played { stretches, problems, summary, run }
             })
         }
         Err(error) => Err(error.to_string()),
@@ -159,8 +179,6 @@ pub(crate) fn configuration(program: &Path, path: &Path, settings: &Map) -> Resu
     file.starts_in_think = own.starts_in_think.or(file.starts_in_think);
     file.turn_timeout = own.turn_timeout.or(file.turn_timeout);
     file.yield_grace = own.yield_grace.or(file.yield_grace);
-    // Which model the program would have is none of a test's business.
-    file.model = None;
     Ok(file)
 }
 
@@ -183,7 +201,7 @@ struct Stage<'t> {
     stretches: Vec<Stretch>,
     /// Where the running calls stand: id, stretch, place in it.
     calls: Vec<(u64, usize, usize)>,
-    skipped: Vec<SkippedWire>,
+    summary: Summary,
     events: Vec<PublicEvent>,
 }
 
@@ -213,7 +231,7 @@ impl Stage<'_> {
             };
         }
         let ending = handle.outcome().await.map_err(|error| error.to_string())?;
-        self.skipped.clone_from(&ending.summary.skipped);
+        self.summary.clone_from(&ending.summary);
         let outcome = match &ending.outcome {
             Some(Outcome::Done { value }) => ExpectedOutcome::Finished { value: Some(value.value().clone()) },
             Some(Outcome::Failed(fault)) => {

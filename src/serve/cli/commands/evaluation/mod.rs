@@ -1,3 +1,21 @@
 //! Commands that measure programs.
 
-pub(super) mod backtest;
+mod backtest;
+
+mod case;
+
+mod compare;
+
+mod eval;
+
+mod measure;
+
+mod side;
+
+mod watch;
+
+mod words;
+
+pub(super) use self::backtest::{BacktestArguments, backtest};
+pub(super) use self::compare::{CompareArguments, compare};
+pub(super) use self::eval::{EvalArguments, eval};

@@ -1,13 +1,13 @@
 //! `playhouse test [PATH…]`: scripted conversations, without a model and without a network.
 
-mod compare;
+pub(super) mod compare;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use self::compare::compare;
+use self::compare::{Compared, compare};
 use crate::diagnostic::render;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
@@ -17,6 +17,9 @@ use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play}
 use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
 use crate::serve::show::skipped;
 use crate::span::Sources;
+
+/// How the names of conversations end.
+pub(super) const CONVERSATION: &str = ".test.md";
 
 /// How the names of trigger tables end.
 const TABLE: &str = ".triggers.md";
@@ -54,7 +57,7 @@ pub(crate) struct TestArguments {
 pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit, Failure> {
     let mut files = Vec::new();
     for path in &arguments.paths {
-        find(path, &mut files)?;
+        find(path, &[CONVERSATION, TABLE], &mut files)?;
     }
     if files.is_empty() {
         return Err(Failure::wrong(
@@ -123,7 +126,7 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
     }
     if !played.problems.is_empty() {
         // What happened is not what the test is about, so it is not to be kept either.
-        let differences = compare(&name, &test, &played.stretches);
+        let differences = compare(&name, &test, &played.stretches, Compared::All);
         return Ok(Verdict::Failed(format!("{}\n{differences}", played.problems.join("\n"))));
     }
     if arguments.bless {
@@ -137,8 +140,8 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
         }
         return Ok(Verdict::Passed(String::new()));
     }
-    let differences = compare(&name, &test, &played.stretches);
-    let left_out = match skipped(&played.skipped) {
+    let differences = compare(&name, &test, &played.stretches, Compared::All);
+    let left_out = match skipped(&played.summary.skipped) {
         lines if lines.is_empty() => lines,
         lines => format!("lines left out:\n{lines}"),
     };
@@ -164,8 +167,8 @@ fn difference(first: &Played, again: &Result<Played, String>) -> Option<String> 
     }
 }
 
-/// All test files that `path` means, sorted. Hidden folders are left out.
-fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+/// All files that `path` means: itself, or those anywhere below whose names end so, sorted. Hidden folders are left out.
+pub(super) fn find(path: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let wrong = |cause: io::Error| Failure::wrong(format!("{}: cannot read: {cause}; check the path", path.display()));
     if !path.metadata().map_err(wrong)?.is_dir() {
         files.push(path.to_owned());
@@ -180,8 +183,8 @@ fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
         let is_folder = entry.file_type().map_err(wrong)?.is_dir();
         let found = if path == Path::new(".") { PathBuf::from(&*name) } else { path.join(&*name) };
         if is_folder && !name.starts_with('.') {
-            find(&found, files)?;
-        } else if !is_folder && (name.ends_with(".test.md") || name.ends_with(TABLE)) {
+            find(&found, endings, files)?;
+        } else if !is_folder && endings.iter().any(|ending| name.ends_with(ending)) {
             files.push(found);
         }
     }

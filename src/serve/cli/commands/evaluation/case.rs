@@ -1,0 +1,154 @@
+//! A case: a file that is played so often. A conversation's user lines are written; a model takes the place of the one
+//! that the file would have.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diagnostic::render;
+use crate::host::eval::measured::{Trial, Verdict};
+use crate::host::eval::part::steps;
+use crate::host::eval::schedule::Attempt;
+use crate::host::events::PublicBody;
+use crate::host::launch::{Choices, Launch, Workshop};
+use crate::host::llm::Llm;
+use crate::host::llm::script::{Repeat, Script, ScriptEntry};
+use crate::host::text::text_hash;
+use crate::host::travel::Run;
+use crate::serve::cli::commands::test::CONVERSATION;
+use crate::serve::cli::commands::test::compare::{Compared, compare};
+use crate::serve::cli::machinery::test_file::{ExpectedOutcome, TestFile, TestStepKind};
+use crate::serve::cli::machinery::test_session::{Played, play_with};
+use crate::span::Sources;
+use crate::vm::protocol::fault::FaultKind;
+
+/// How the names of cases end.
+pub(super) const ENDINGS: [&str; 1] = [CONVERSATION];
+
+/// One case.
+pub(super) struct Case {
+    path: PathBuf,
+    /// A name for its text.
+    pub(super) hash: String,
+    kind: CaseKind,
+}
+
+/// The kinds of cases.
+enum CaseKind {
+    /// What the user says is written.
+    Conversation(TestFile),
+}
+
+/// With what a case is played.
+pub(super) struct Cast<'a> {
+    /// What the process has.
+    pub(super) workshop: &'a Workshop,
+    /// Who replies.
+    pub(super) player: Player<'a>,
+    /// The program: the case's own, or what stands in its place.
+    pub(super) program: &'a Path,
+}
+
+/// Who replies to a program.
+#[derive(Clone, Copy)]
+pub(super) enum Player<'a> {
+    /// The model with this id; none: the one that is configured.
+    Model(Option<&'a str>),
+    /// One that does nothing but end: what passes with it passes without a program.
+    Idle,
+}
+
+impl Case {
+    /// Reads a case. The error is for people.
+    pub(super) fn read(path: &Path, color: bool) -> Result<Case, String> {
+        let name = path.display().to_string();
+        if !name.ends_with(CONVERSATION) {
+            return Err(format!("{name}: this is no case; the names of cases end in {}", ENDINGS.join(" or ")));
+        }
+        let text =
+            std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
+        let mut sources = Sources::default();
+        let file = sources.add(name.as_str(), text.as_str());
+        let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
+        let hash = text_hash([("", text.as_str())]);
+        Ok(Case { path: path.to_owned(), hash, kind: CaseKind::Conversation(test) })
+    }
+
+    /// The file, as it was given.
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The program that it is about.
+    pub(super) fn program(&self) -> PathBuf {
+        match &self.kind {
+            CaseKind::Conversation(test) => self.path.with_file_name(&test.program),
+        }
+    }
+
+    /// Whether anything of it counts whatever the wording is. What nothing is asked of passes always.
+    pub(super) fn can_fail(&self) -> bool {
+        match &self.kind {
+            CaseKind::Conversation(test) => test.steps.iter().any(|step| match &step.kind {
+                TestStepKind::ExpectVariables(_) | TestStepKind::ExpectCalls(_) => true,
+                // A program that is refused asks no model.
+                TestStepKind::ExpectOutcome(outcome) => !matches!(outcome, ExpectedOutcome::Refused { .. }),
+                TestStepKind::User(_)
+                | TestStepKind::Event(_)
+                | TestStepKind::Reply(_)
+                | TestStepKind::ExpectSay(_) => false,
+            }),
+        }
+    }
+
+    /// Plays it once. The error says why it cannot begin.
+    pub(super) async fn play(&self, cast: &Cast<'_>) -> Result<Attempt, String> {
+        match &self.kind {
+            CaseKind::Conversation(test) => {
+                let played = play_with(&self.path, cast.program, test, cast.launch()).await?;
+                let differences = compare(&self.name(), test, &played.stretches, Compared::ButSpeech);
+                Ok(attempt(&played, (!differences.is_empty()).then_some(differences)))
+            }
+        }
+    }
+}
+
+impl Cast<'_> {
+    /// A launch with it.
+    fn launch(&self) -> Launch {
+        let model = match self.player {
+            Player::Model(id) => id.map(str::to_owned),
+            Player::Idle => None,
+        };
+        let llm = matches!(self.player, Player::Idle).then(idle);
+        Launch { llm, ..Launch::new(self.workshop.clone(), Choices { model, ..Choices::default() }) }
+    }
+}
+
+/// The model that only ends.
+fn idle() -> Arc<dyn Llm> {
+    let end = ScriptEntry { repeat: Repeat::Always, ..ScriptEntry::reply(r#"{"end":true}"#) };
+    Arc::new(Script::from_entries("idle", vec![end]))
+}
+
+/// What came of a session, and why it did not pass.
+fn attempt(played: &Played, why: Option<String>) -> Attempt {
+    let unreachable = played.run.as_ref().and_then(unreachable);
+    let is_transient = unreachable.is_some();
+    let (verdict, why) = match (unreachable, why) {
+        (Some(why), _) => (Verdict::Invalid, Some(why)),
+        (None, Some(why)) => (Verdict::Failed, Some(why)),
+        (None, None) => (Verdict::Passed, None),
+    };
+    let steps = played.run.as_ref().map(steps).unwrap_or_default();
+    let (cost, model_ms) = (played.summary.cost, played.summary.model_ms);
+    Attempt { trial: Trial { verdict, why, cost, model_ms, steps }, is_transient }
+}
+
+/// Why the model could not be asked, if the session ended for that: it says nothing about the program.
+fn unreachable(run: &Run) -> Option<String> {
+    run.events.iter().rev().find_map(|event| match &event.body {
+        PublicBody::Failed { fault: FaultKind::Model, message } => Some(message.to_string()),
+        #[expect(clippy::wildcard_enum_match_arm, reason = "only one ends it so")]
+        _ => None,
+    })
+}

@@ -1,0 +1,157 @@
+//! The part that `eval` and `compare` share: which cases, how often, and the runs themselves.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::host::config::Environment;
+use crate::host::eval::measured::{Measured, MeasuredCase, Verdict};
+use crate::host::eval::schedule::{Job, Plan, Progress, Trials};
+use crate::host::launch::Workshop;
+use crate::serve::cli::commands::evaluation::case::{Case, ENDINGS};
+use crate::serve::cli::commands::evaluation::side::Side;
+use crate::serve::cli::commands::evaluation::watch::watched;
+use crate::serve::cli::commands::test::find;
+use crate::serve::cli::machinery::console::{Console, Failure};
+use crate::serve::cli::machinery::world::workshop;
+
+/// Options of both.
+#[derive(Args)]
+pub(super) struct MeasureArguments {
+    /// The model, as for `run` [default: the one that is configured]
+    #[arg(long, value_name = "ID")]
+    pub(super) model: Option<String>,
+    /// Begin no further run once so much is spent, by `[prices]`
+    #[arg(long, value_name = "COST", value_parser = cost)]
+    budget: Option<f64>,
+    /// How many runs are made at once
+    #[arg(long, value_name = "N", default_value = "4")]
+    jobs: NonZeroUsize,
+    /// What draws the order of the runs, and what is drawn to tell chance
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) seed: u64,
+}
+
+/// Money from above 0 on.
+fn cost(text: &str) -> Result<f64, String> {
+    let cost = text.parse().ok().filter(|cost: &f64| cost.is_finite() && *cost > 0.0);
+    cost.ok_or_else(|| "write a number above 0, in the currency of [prices]".to_owned())
+}
+
+/// What is measured with.
+pub(super) struct Bench<'a> {
+    console: &'a Console,
+    arguments: &'a MeasureArguments,
+    /// What the process has.
+    pub(super) workshop: Workshop,
+    /// The cases.
+    pub(super) cases: Vec<Case>,
+}
+
+impl<'a> Bench<'a> {
+    /// Reads the cases that `paths` mean. Those of which nothing counts are told of and left out.
+    pub(super) fn new(
+        console: &'a Console,
+        paths: &[PathBuf],
+        arguments: &'a MeasureArguments,
+    ) -> Result<Bench<'a>, Failure> {
+        let mut files = Vec::new();
+        for path in paths {
+            find(path, &ENDINGS, &mut files)?;
+        }
+        let mut cases: Vec<Case> = Vec::new();
+        for file in &files {
+            let case = Case::read(file, console.color).map_err(Failure::wrong)?;
+            if !case.can_fail() {
+                console.warning(&format!(
+                    "{} is left out: whatever a model does, it passes; add `## Calls`, `## Variables` or `## Outcome`",
+                    case.name()
+                ));
+            } else if cases.iter().all(|other| other.name() != case.name()) {
+                cases.push(case);
+            }
+        }
+        if cases.is_empty() {
+            return Err(Failure::wrong(
+                "there is no case; cases are files `NAME.test.md` that expect calls, variables or an outcome (see \
+                 docs/evaluating.md)",
+            ));
+        }
+        // Of the environment what says which model it is, and where.
+        let Environment { api_key, base_url, model, local_ports, .. } = console.environment.clone();
+        let environment = Environment { api_key, base_url, model, local_ports, ..Environment::default() };
+        let workshop = Workshop { environment, secrets: console.secrets.clone(), ..workshop(console) };
+        Ok(Bench { console, arguments, workshop, cases })
+    }
+
+    /// Whether there is a bound to what is spent.
+    pub(super) fn is_budgeted(&self) -> bool {
+        self.arguments.budget.is_some()
+    }
+
+    /// Measures the sides, each case `k` times on each; and tells what was spent.
+    pub(super) async fn measure(&self, sides: &[Side], k: u32) -> Result<(Vec<Measured>, Option<f64>), Failure> {
+        let plan = Plan {
+            n_sides: sides.len(),
+            n_cases: self.cases.len(),
+            k: k as usize,
+            seed: self.arguments.seed,
+            jobs: self.arguments.jobs,
+        };
+        let progress = Progress::new(self.arguments.budget);
+        let work = async {
+            let idle = self.idle(sides, plan).await?;
+            Ok::<_, String>((idle, self.play(sides, plan, &progress, false).await?))
+        };
+        let (idle, trials) = watched(self.console, &progress, work).await?.map_err(Failure::wrong)?;
+        let measured = sides.iter().zip(idle).zip(trials).map(|((side, idle), trials)| {
+            let cases = self.cases.iter().zip(idle).zip(trials).enumerate();
+            let cases = cases.map(|(index, ((case, idle), trials))| MeasuredCase {
+                case: case.name(),
+                hash: case.hash.clone(),
+                program: side.program(index),
+                trials,
+                idle,
+            });
+            let cases: Vec<MeasuredCase> = cases.collect();
+            let n_made: usize = cases.iter().map(|case| case.trials.len()).sum();
+            Measured {
+                model: side.models.clone(),
+                k,
+                seed: plan.seed,
+                programs: side.texts.clone(),
+                n_missing: plan.k * cases.len() - n_made,
+                cases,
+            }
+        });
+        Ok((measured.collect(), progress.spent()))
+    }
+
+    /// How each case comes out on each side when nothing is done.
+    async fn idle(&self, sides: &[Side], plan: Plan) -> Result<Vec<Vec<Verdict>>, String> {
+        let mut found: Vec<Vec<Verdict>> = Vec::new();
+        for side in sides {
+            let same = sides.iter().zip(&found).find(|(other, _)| side.has_programs_of(other));
+            let verdicts = match same {
+                Some((_, verdicts)) => verdicts.clone(),
+                None => {
+                    let plan = Plan { n_sides: 1, k: 1, ..plan };
+                    let trials = self.play(std::slice::from_ref(side), plan, &Progress::default(), true).await?;
+                    let first = trials.into_iter().flatten().map(|trials| trials.first().map(|trial| trial.verdict));
+                    first.map(|verdict| verdict.unwrap_or(Verdict::Invalid)).collect()
+                }
+            };
+            found.push(verdicts);
+        }
+        Ok(found)
+    }
+
+    async fn play(&self, sides: &[Side], plan: Plan, progress: &Progress, is_idle: bool) -> Result<Trials, String> {
+        let play = async |job: Job| {
+            let cast = sides[job.side].cast(job.case, &self.workshop, is_idle);
+            self.cases[job.case].play(&cast).await
+        };
+        plan.perform(progress, play).await
+    }
+}

@@ -1,0 +1,157 @@
+//! What is measured: a model with the cases' own programs, or another text of them; or a measurement that was kept.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::host::config::{ModelId, Search, is_model_id};
+use crate::host::eval::measured::{ENDING, Measured};
+use crate::host::eval::revision::Revision;
+use crate::host::launch::{Choices, Launch, Workshop};
+use crate::host::program::{KnownTools, ProgramText, load_files};
+use crate::serve::cli::commands::evaluation::case::{Case, Cast, Player};
+use crate::serve::cli::machinery::console::Failure;
+
+/// What begins a revision.
+const REVISION: &str = "rev:";
+
+/// A side as it is written.
+pub(super) enum Wanted {
+    /// A model's id.
+    Model(String),
+    /// A program's file.
+    Program(PathBuf),
+    /// A revision of git.
+    Revision(String),
+    /// What was measured before.
+    Measured(Box<Measured>),
+}
+
+/// A side that can be played.
+pub(super) struct Side {
+    /// `--model`, or the side itself.
+    model: Option<String>,
+    /// The models' ids, as they are shown: programs may name their own.
+    pub(super) models: Arc<str>,
+    /// The texts of its programs.
+    pub(super) texts: Vec<ProgramText>,
+    /// Per case where its program lies, and which of the texts that is.
+    programs: Vec<(PathBuf, usize)>,
+    /// Holds the files of a revision.
+    _revision: Option<Revision>,
+}
+
+impl Wanted {
+    /// Reads a side.
+    pub(super) fn read(text: &str) -> Result<Wanted, Failure> {
+        if let Some(revision) = text.strip_prefix(REVISION) {
+            return Ok(Wanted::Revision(revision.to_owned()));
+        }
+        if text.ends_with(ENDING) {
+            let measured = Measured::read(Path::new(text)).map_err(|error| Failure::wrong(error.to_string()))?;
+            return Ok(Wanted::Measured(Box::new(measured)));
+        }
+        if is_model_id(text) {
+            return Ok(Wanted::Model(text.to_owned()));
+        }
+        if Path::new(text).is_file() {
+            return Ok(Wanted::Program(text.into()));
+        }
+        Err(Failure::wrong(format!(
+            "`{text}` is neither a model (openai:NAME) nor a program's file; `rev:REVISION` and `NAME{ENDING}` are the \
+             other things that can be compared"
+        )))
+    }
+}
+
+impl Side {
+    /// Gets ready to play `cases`. `model` is the one that is chosen where the side names none; `is_budgeted`: its
+    /// prices must be known.
+    pub(super) async fn open(
+        wanted: Option<&Wanted>,
+        cases: &[Case],
+        workshop: &Workshop,
+        model: Option<&str>,
+        is_budgeted: bool,
+    ) -> Result<Side, Failure> {
+        let own: Vec<PathBuf> = cases.iter().map(Case::program).collect();
+        let mut revision = None;
+        let (mut model, mut paths) = (model.map(str::to_owned), own.clone());
+        match wanted {
+            None | Some(Wanted::Measured(_)) => {}
+            Some(Wanted::Model(id)) => model = Some(id.clone()),
+            Some(Wanted::Program(path)) => {
+                if let Some(other) = own.iter().find(|other| **other != own[0]) {
+                    return Err(Failure::wrong(format!(
+                        "{} would take the place of {} and of {}; give cases of one program",
+                        path.display(),
+                        own[0].display(),
+                        other.display()
+                    )));
+                }
+                paths.fill(path.clone());
+            }
+            Some(Wanted::Revision(name)) => {
+                let read = Revision::read(name, own.iter().map(PathBuf::as_path), &workshop.secrets).await;
+                let read = read.map_err(|error| Failure::wrong(error.to_string()))?;
+                paths = own.iter().filter_map(|path| read.program(path)).map(Path::to_owned).collect();
+                revision = Some(read);
+            }
+        }
+        let mut side = Side { model, models: "".into(), texts: Vec::new(), programs: Vec::new(), _revision: revision };
+        side.look(paths, workshop, is_budgeted).await?;
+        Ok(side)
+    }
+
+    /// Looks at the programs, each once, and at who would reply to them.
+    async fn look(&mut self, paths: Vec<PathBuf>, workshop: &Workshop, is_budgeted: bool) -> Result<(), Failure> {
+        let wrong = |error: &dyn std::fmt::Display| Failure::wrong(error.to_string());
+        let launch = Launch::new(workshop.clone(), Choices { model: self.model.clone(), ..Choices::default() });
+        let mut models: Vec<String> = Vec::new();
+        for path in paths {
+            if let Some((_, text)) = self.programs.iter().find(|(known, _)| *known == path) {
+                self.programs.push((path, *text));
+                continue;
+            }
+            let tools = KnownTools { are_more: true, ..KnownTools::default() };
+            let (text, loaded) = load_files(std::slice::from_ref(&path), tools).map_err(|error| wrong(&error))?;
+            let chosen = launch.choose_model(&path, &loaded.program.settings).await.map_err(|error| wrong(&error))?;
+            let model = chosen.config.model().0;
+            if chosen.config.search == Search::OnTerminal {
+                return Err(Failure::wrong(
+                    "no model is chosen; name the one to measure, as in --model openai:NAME, or --model embedded",
+                ));
+            }
+            let id = model.to_string();
+            if is_budgeted && matches!(model, ModelId::OpenAi(_)) && chosen.config.session.prices.of(&id).is_none() {
+                return Err(Failure::wrong(format!(
+                    "--budget: what {id} costs is not known; write `[prices.\"{id}\"]` into the playhouse.toml beside {} \
+                     (docs/tools.md)",
+                    path.display()
+                )));
+            }
+            if !models.contains(&id) {
+                models.push(id);
+            }
+            self.programs.push((path, self.texts.len()));
+            self.texts.push(text);
+        }
+        self.models = models.join(", ").into();
+        Ok(())
+    }
+
+    /// Which text a case's program has.
+    pub(super) fn program(&self, case: usize) -> usize {
+        self.programs[case].1
+    }
+
+    /// Whether another side plays the same texts.
+    pub(super) fn has_programs_of(&self, other: &Side) -> bool {
+        self.texts == other.texts
+    }
+
+    /// With what a case is played.
+    pub(super) fn cast<'s>(&'s self, case: usize, workshop: &'s Workshop, is_idle: bool) -> Cast<'s> {
+        let player = if is_idle { Player::Idle } else { Player::Model(self.model.as_deref()) };
+        Cast { workshop, player, program: &self.programs[case].0 }
+    }
+}

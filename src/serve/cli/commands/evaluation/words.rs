@@ -1,0 +1,60 @@
+//! Numbers as `eval` and `compare` show them.
+
+use serde_json::{Value, json};
+
+use crate::host::stats::{Interval, Score};
+
+/// `0.91`, `−0.07`.
+pub(super) fn number(value: f64) -> String {
+    // What is rounded to 0 has no sign.
+    let text = format!("{:.2}", value.abs());
+    if value < 0.0 && text != "0.00" { format!("−{text}") } else { text }
+}
+
+/// `0.91 (0.85..0.97)`; without the brackets where there is no interval.
+pub(super) fn spread(mean: f64, interval: Option<Interval>) -> String {
+    let interval = interval.map(|Interval { low, high }| format!(" ({}..{})", number(low), number(high)));
+    number(mean) + &interval.unwrap_or_default()
+}
+
+/// A score; `—` where no run is valid.
+pub(super) fn score(score: Option<Score>) -> String {
+    score.map_or("—".to_owned(), |score| spread(score.mean, score.interval))
+}
+
+/// A number; `—` where there is none.
+pub(super) fn maybe(value: Option<f64>) -> String {
+    value.map_or("—".to_owned(), number)
+}
+
+/// Money: as many digits as tell a cheap run from none.
+pub(super) fn money(value: f64) -> String {
+    if value >= 0.1 { format!("{value:.2}") } else { format!("{value:.4}") }
+}
+
+/// `0.021`; what is smaller than can be shown is told so.
+pub(super) fn chance(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
+}
+
+/// `24 cases × 10, 3 invalid, 1.92 spent`.
+pub(super) fn heading(n_cases: usize, k: &str, n_missing: usize, n_invalid: usize, spent: Option<f64>) -> String {
+    let mut heading = format!("{} × {k}", crate::serve::cli::machinery::console::count(n_cases, "case"));
+    for (n, what) in [(n_missing, "not run"), (n_invalid, "invalid")] {
+        if n > 0 {
+            heading.push_str(&format!(", {n} {what}"));
+        }
+    }
+    heading.extend(spent.map(|spent| format!(", {} spent", money(spent))));
+    heading
+}
+
+/// An interval as JSON.
+pub(super) fn interval_json(interval: Option<Interval>) -> Value {
+    interval.map_or(Value::Null, |Interval { low, high }| json!([low, high]))
+}
+
+/// A score as JSON.
+pub(super) fn score_json(score: Option<Score>) -> Value {
+    score.map_or(Value::Null, |score| json!({ "mean": score.mean, "interval": interval_json(score.interval) }))
+}
