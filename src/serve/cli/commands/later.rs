@@ -11,10 +11,7 @@ const COMMANDS: [(&str, &str); 3] = [
 ];
 
 /// Options to come, and what can be done until then.
-const OPTIONS: [(&str, &str); 2] = [
-    ("--record", "write the replies into the test file by hand"),
-    ("--compare", "run the tests of both revisions and compare what is printed"),
-];
+const OPTIONS: [(&str, &str); 1] = [("--compare", "run the tests of both revisions and compare what is printed")];
 
 /// The answer to a command that is none of ours.
 pub(crate) fn unknown_command(name: &str) -> Failure {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use regex::Regex;
 
+use crate::host::cassette::take::{Mode, Take};
 use crate::host::clock::TestClock;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::events::{PublicBody, PublicEvent};
@@ -18,12 +19,15 @@ use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::session::{Interest, Notice, SendError, Session};
 use crate::host::summary::SkippedWire;
 use crate::host::travel::Run;
+use crate::lang::program::Program;
+use crate::serve::cli::machinery::recorded_test::take_beside;
 use crate::serve::cli::machinery::test_file::{
-    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
-    instant,
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestModel, TestStep,
+    TestStepKind, instant,
 };
 use crate::serve::show::commands::Wanted;
 use crate::value::{Map, Value};
+use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::{CallKind, Outcome, ReplyEnd, Timestamp};
 
 /// The id of every test's session.
@@ -34,6 +38,9 @@ const EVENTS: usize = 1_000_000;
 
 /// How long a scripted reply may hang where the test does not say so itself.
 const TURN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long a reply may run on while it is recorded, if nothing else is configured.
+const RECORDING_GRACE: Duration = Duration::from_secs(60);
 
 /// When a test begins that does not say so itself: 2026-01-01T00:00:00Z.
 const BEGINNING: Timestamp = Timestamp(1_767_225_600_000);
@@ -62,36 +69,68 @@ pub(crate) struct ChosenClassifier<'a> {
 impl ChosenClassifier<'_> {
     /// A launch with it.
     pub(crate) fn launch(&self) -> Launch {
-        let environment = Environment {
-            api_key: self.environment.api_key.clone(),
-            base_url: self.environment.base_url.clone(),
-            ..Environment::default()
-        };
+        let Environment { api_key, base_url, .. } = self.environment.clone();
+        let environment = Environment { api_key, base_url, ..Environment::default() };
         let choices = Choices { classifier: self.id.map(str::to_owned), ..Choices::default() };
         Launch::new(Workshop { environment, ..Workshop::default() }, choices)
     }
+
+    /// The same for a test that is recorded, whose model is chosen as that of a run: `model` is `--model`.
+    pub(crate) fn launch_to_record(&self, model: Option<&str>) -> Launch {
+        let mut launch = self.launch();
+        let Environment { model: named, local_ports, .. } = self.environment.clone();
+        let environment = Environment { model: named, local_ports, ..launch.workshop.environment };
+        launch.workshop.environment = environment;
+        launch.choices.model = model.map(str::to_owned);
+        launch
+    }
 }
 
-/// Plays a test. The error says why it cannot begin.
+/// Plays a test. The error says why it cannot begin, or what is not recorded.
 pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Played, String> {
+    let take = match test.model {
+        Some(TestModel::Recorded) => Some(take_beside(path, test, Mode::Replay)?),
+        Some(TestModel::Embedded) | None => None,
+    };
+    play_with(path, test, chosen.launch(), take.as_ref()).await
+}
+
+/// Plays a test with this launch, and with this recording where it has one.
+///
+/// # Errors
+/// It cannot begin; something is not recorded; the model failed while it was recorded.
+pub(crate) async fn play_with(
+    path: &Path,
+    test: &TestFile,
+    mut launch: Launch,
+    take: Option<&Arc<Take>>,
+) -> Result<Played, String> {
+    let is_recording = take.is_some_and(|take| !take.is_replay());
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let program = path.with_file_name(&test.program);
     let name = path.display().to_string();
     let replies = Arc::new(Replies::new(&name, test)?);
     let configuration = configuration(&program, path, &test.settings)?;
-    let mut launch = chosen.launch();
     let choices = &mut launch.choices;
     choices.tools = test.tools.iter().map(|file| path.with_file_name(file)).collect();
     choices.working_directory = Some(folder.to_owned());
     if test.settings.contains_key("classifier") {
         choices.classifier = choices.classifier.take().or(configuration.classifier.clone());
     }
-    let turn_timeout = configuration.turn_timeout.unwrap_or(TURN_TIMEOUT);
-    launch.configuration = Some(FileConfig { turn_timeout: Some(turn_timeout), ..configuration });
-    launch.llm = Some(match &test.model {
-        Some(_) => Arc::new(Embedded),
-        None => replies.clone(),
+    launch.configuration = Some(match is_recording {
+        // Servers take their time, and their counts are worth it.
+        true => FileConfig { yield_grace: configuration.yield_grace.or(Some(RECORDING_GRACE)), ..configuration },
+        // Which model the program would have is none of a test's business, and nothing is worth waiting for.
+        false => {
+            FileConfig { model: None, turn_timeout: configuration.turn_timeout.or(Some(TURN_TIMEOUT)), ..configuration }
+        }
     });
+    launch.llm = match &test.model {
+        Some(TestModel::Embedded) => Some(Arc::new(Embedded)),
+        Some(TestModel::Recorded) => None,
+        None => Some(replies.clone()),
+    };
+    launch.take = take.cloned();
     let mut zone = None;
     let mut clock = TestClock::new(BEGINNING);
     if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
@@ -110,12 +149,15 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     };
     let settings = &mut opened.settings;
     settings.zone = zone.unwrap_or(settings.zone.clone());
-    // Nothing gets better by waiting.
-    settings.retry_delay_ms = 0;
-    settings.max_retry_delay_ms = 0;
+    if !is_recording {
+        // Nothing gets better by waiting.
+        settings.retry_delay_ms = 0;
+        settings.max_retry_delay_ms = 0;
+    }
+    let arguments = arguments_of(test, &opened.program, take);
     let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
     let session = entry.and_then(|entry| {
-        let options = StartOptions { id: SESSION.into(), entry, arguments: test.arguments.clone() };
+        let options = StartOptions { id: SESSION.into(), entry, arguments };
         opened.start(Box::new(MemoryJournal::new()), options)
     });
     let played = match session {
@@ -123,17 +165,50 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
             let stretches = vec![Stretch::default()];
             let (calls, skipped, events) = (Vec::new(), Vec::new(), Vec::new());
             let mut stage = Stage { name, test, stretches, calls, skipped, events };
-            stage.perform(session).await.map(|mut problems| {
+            stage.perform(session).await.and_then(|mut problems| {
                 problems.splice(0..0, replies.problems());
-                let Stage { stretches, skipped, events, .. } = stage;
+                let Stage { name, stretches, skipped, events, .. } = stage;
+                if let Some(take) = take {
+                    check_take(&name, take, stretches.last())?;
+                }
                 let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
-                Played { stretches, problems, skipped, run }
+                Ok(Played { stretches, problems, skipped, run })
             })
         }
         Err(error) => Err(error.to_string()),
     };
     opened.close().await;
     played
+}
+
+/// What the program is given: no argument that stands for a secret result. What is secret of it is in no recording.
+fn arguments_of(test: &TestFile, program: &Program, take: Option<&Arc<Take>>) -> Map {
+    let mut arguments = test.arguments.clone();
+    if let Some(take) = take {
+        arguments.retain(|name, _| take.secret(name).is_none());
+        let is_secret = |name: &str| program.agents.iter().any(|agent| agent.declares_secret(name));
+        arguments.iter().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| take.hide(value));
+    }
+    arguments
+}
+
+/// What is wrong with a run that is recorded or replayed, whatever the test expects: the first thing that is not recorded,
+/// from which everything else follows; a model that failed.
+fn check_take(name: &str, take: &Take, last: Option<&Stretch>) -> Result<(), String> {
+    if let Some(miss) = take.misses().into_iter().next() {
+        return Err(miss);
+    }
+    match last.and_then(|stretch| stretch.outcome.as_ref()) {
+        Some(ExpectedOutcome::Failed { kind, message }) if *kind == FaultKind::Model.to_string() => {
+            let message = message.as_deref().unwrap_or("the model failed");
+            Err(if take.is_replay() {
+                message.to_owned()
+            } else {
+                format!("{name}: the model failed while it was recorded: {message}; nothing was written")
+            })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Whether the test is about what is wrong with its program.
@@ -159,8 +234,6 @@ pub(crate) fn configuration(program: &Path, path: &Path, settings: &Map) -> Resu
     file.starts_in_think = own.starts_in_think.or(file.starts_in_think);
     file.turn_timeout = own.turn_timeout.or(file.turn_timeout);
     file.yield_grace = own.yield_grace.or(file.yield_grace);
-    // Which model the program would have is none of a test's business.
-    file.model = None;
     Ok(file)
 }
 

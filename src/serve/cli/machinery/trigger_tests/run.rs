@@ -6,7 +6,7 @@ use super::judge::judge;
 use super::score::TriggerScores;
 use super::table::{Judged, TriggerTable};
 use crate::diagnostic::{Severity, render};
-use crate::host::config::ClassifierId;
+use crate::host::config::{ClassifierId, FileConfig};
 use crate::host::launch::{Choices, Launch, Workshop};
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, configuration};
@@ -80,7 +80,8 @@ pub(crate) async fn judge_table(
     chosen: &ChosenClassifier<'_>,
 ) -> Result<Vec<Judged>, String> {
     let program_path = path.with_file_name(&table.program);
-    let configuration = Some(configuration(&program_path, path, &table.settings)?);
+    let configuration = configuration(&program_path, path, &table.settings)?;
+    let configuration = Some(FileConfig { model: None, ..configuration });
     let launch = Launch { configuration, ..chosen.launch() };
     let (classifier, config) =
         launch.classifier(program, Some(program_path)).await.map_err(|error| error.to_string())?;
