@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::host::cassette::redact::Rule;
 use crate::host::equipment::declaration::{self, Source, Written};
 use crate::host::keys::{ConfigError, read, unknown_key};
 use crate::host::serve_options::ServeOptions;
@@ -36,6 +37,7 @@ const KEYS: &[&str] = &[
     "plugins",
     "prices",
     "read_timeout",
+    "record",
     "resources",
     "resume",
     "serve",
@@ -78,6 +80,8 @@ pub struct FileConfig {
     pub times_of_day: TimesOfDay,
     /// `[limits]`: the fields of the machine's settings, by name; checked.
     pub limits: Vec<(String, serde_json::Value)>,
+    /// `redact` of `[record]`: what is in no recording.
+    pub redact: Vec<Rule>,
     /// `[serve]`.
     pub serve: ServeOptions,
     /// `plugins`, `mcp`, `resources` and `tools`, one entry of them each.
@@ -161,6 +165,20 @@ impl FileConfig {
             "resume" => self.resume_fresh = Some(resume(json.as_str()).map_err(at)?),
             "connect_timeout" => self.connect_timeout = Some(seconds()?),
             "read_timeout" => self.read_timeout = Some(seconds()?),
+            "record" => {
+                let DeValue::Table(record) = value.get_ref() else { return Err(wanted("a table")) };
+                for (key, value) in record {
+                    let read = match (key.get_ref().as_ref(), value.get_ref()) {
+                        ("redact", DeValue::Array(rules)) => {
+                            self.redact = rules.iter().map(|rule| read_rule(rule, fault)).collect::<Result<_, _>>()?;
+                            Ok(())
+                        }
+                        ("redact", _) => Err("`redact` must be a list, as in [\"email\", \"/REGEX/\"]".to_owned()),
+                        (unknown, _) => Err(unknown_key(unknown, ["redact"].into_iter())),
+                    };
+                    read.map_err(|message| fault(key.span().start, message))?;
+                }
+            }
             "serve" => {
                 let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;
                 self.serve = read(&value).map_err(|message| at(format!("[serve]: {message}")))?;
@@ -240,6 +258,12 @@ impl FileConfig {
             | DeValue::Datetime(_)) => add(to_json(other), offset),
         }
     }
+}
+
+/// One item of `redact`.
+fn read_rule(rule: &Spanned<DeValue<'_>>, fault: &dyn Fn(usize, String) -> ConfigError) -> Result<Rule, ConfigError> {
+    let written = rule.get_ref().as_str().ok_or_else(|| "`redact` must be a list of texts in quotes".to_owned());
+    written.and_then(Rule::read).map_err(|message| fault(rule.span().start, format!("`redact`: {message}")))
 }
 
 /// Settings of the machine that are no limits: they have keys of their own outside of `[limits]`.

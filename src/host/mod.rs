@@ -16,6 +16,8 @@ pub mod settings;
 
 pub(crate) mod text;
 
+pub mod cassette;
+
 pub mod llm;
 
 pub mod classify;

@@ -50,7 +50,7 @@ impl Secrets {
         let parts: Vec<&str> = std::iter::once(secret).chain(lines.filter(|line| *line != secret)).collect();
         let mut forms = self.forms.write().unwrap_or_else(PoisonError::into_inner);
         let mut all = forms.to_vec();
-        for form in parts.into_iter().flat_map(|part| [part.to_owned(), escaped(part), ascii_escaped(part)]) {
+        for form in parts.into_iter().flat_map(forms_of) {
             if !all.iter().any(|known| **known == *form) {
                 all.push(form.into());
             }
@@ -135,6 +135,11 @@ fn mask_value(forms: &[Box<str>], value: Value) -> Value {
         }
         Value::Null | Value::Bool(_) => value,
     }
+}
+
+/// The forms in which a text may stand somewhere: as it is, and inside of JSON strings.
+pub(crate) fn forms_of(text: &str) -> [String; 3] {
+    [text.to_owned(), escaped(text), ascii_escaped(text)]
 }
 
 /// The text as it stands inside of a JSON string.

@@ -57,3 +57,33 @@ pub(crate) fn text_hash<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>)
     }
     format!("fnv1a64:{hash:016x}")
 }
+
+/// Two lists line by line: `-` expected and not there, `+` there and not expected. Lists are short: the longest
+/// common sequence is found in the plain way.
+pub(crate) fn difference<T: AsRef<str> + PartialEq>(expected: &[T], actual: &[T]) -> String {
+    let mut longest = vec![vec![0; actual.len() + 1]; expected.len() + 1];
+    for (e, wanted) in expected.iter().enumerate().rev() {
+        for (a, found) in actual.iter().enumerate().rev() {
+            longest[e][a] =
+                if wanted == found { longest[e + 1][a + 1] + 1 } else { longest[e + 1][a].max(longest[e][a + 1]) };
+        }
+    }
+    let (mut e, mut a, mut text) = (0, 0, String::new());
+    let mut line = |mark: &str, line: &str| {
+        text.push_str(format!("{mark} {line}").trim_end());
+        text.push('\n');
+    };
+    while e < expected.len() || a < actual.len() {
+        if e < expected.len() && a < actual.len() && expected[e] == actual[a] {
+            line(" ", expected[e].as_ref());
+            (e, a) = (e + 1, a + 1);
+        } else if a == actual.len() || (e < expected.len() && longest[e + 1][a] >= longest[e][a + 1]) {
+            line("-", expected[e].as_ref());
+            e += 1;
+        } else {
+            line("+", actual[a].as_ref());
+            a += 1;
+        }
+    }
+    text
+}

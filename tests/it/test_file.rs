@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use playhouse::serve::cli::test_file::{
-    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind, comparable,
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestModel, TestStepKind,
+    comparable,
 };
 use playhouse::span::Sources;
 use playhouse::value::{Map, Value};
@@ -245,7 +246,7 @@ a.test.md:10:1: this line does not belong in the list at the top [unexpected-tex
 fn a_model_that_replies() {
     let text = "# T\n\n- program: a.md\n- model: embedded\n\n## Says\n\n> Hi.\n";
     let file = read(text);
-    assert_eq!(file.model.as_deref(), Some("embedded"));
+    assert_eq!(file.model, Some(TestModel::Embedded));
     assert_eq!(file.render(), text);
     check(
         "# T\n\n- program: a.md\n- model: openai:x\n\n## Says\n\n> Hi.\n",

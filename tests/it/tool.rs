@@ -33,6 +33,7 @@ pub(crate) fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> Start
         arguments: arguments.iter().map(tracked).collect(),
         effect: EffectClass::Write,
         answers: Vec::new(),
+        result_name: None,
         is_result_secret: false,
         place: Place {
             frame: FrameId(1),

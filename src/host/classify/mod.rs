@@ -6,6 +6,7 @@ pub mod model;
 pub mod off;
 pub mod prompt;
 pub mod questions;
+pub mod recorded;
 pub mod rules;
 pub mod script;
 mod script_file;

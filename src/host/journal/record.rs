@@ -331,12 +331,12 @@ impl VerdictWire {
 }
 
 impl UsageWire {
-    fn from_usage(usage: Usage) -> UsageWire {
+    pub(crate) fn from_usage(usage: Usage) -> UsageWire {
         let Usage { prompt_tokens, cached_tokens, completion_tokens } = usage;
         UsageWire { prompt_tokens, cached_tokens, completion_tokens }
     }
 
-    fn to_usage(self) -> Usage {
+    pub(crate) fn to_usage(self) -> Usage {
         let UsageWire { prompt_tokens, cached_tokens, completion_tokens } = self;
         Usage { prompt_tokens, cached_tokens, completion_tokens }
     }
@@ -515,13 +515,7 @@ impl Record {
 impl EndWire {
     fn from_end(end: &ReplyEnd) -> EndWire {
         match end {
-            ReplyEnd::Complete(finish) => EndWire::Complete {
-                finish: match finish {
-                    Finish::Stop => "stop".into(),
-                    Finish::Length => "length".into(),
-                    Finish::Other(name) => name.clone(),
-                },
-            },
+            ReplyEnd::Complete(finish) => EndWire::Complete { finish: finish_name(finish) },
             ReplyEnd::Broken { reason, retry_after_ms } => {
                 EndWire::Broken { reason: reason.clone(), retry_after_ms: *retry_after_ms }
             }
@@ -532,17 +526,31 @@ impl EndWire {
 
     fn to_end(&self) -> ReplyEnd {
         match self {
-            EndWire::Complete { finish } => ReplyEnd::Complete(match &**finish {
-                "stop" => Finish::Stop,
-                "length" => Finish::Length,
-                _ => Finish::Other(finish.clone()),
-            }),
+            EndWire::Complete { finish } => ReplyEnd::Complete(finish_named(finish)),
             EndWire::Broken { reason, retry_after_ms } => {
                 ReplyEnd::Broken { reason: reason.clone(), retry_after_ms: *retry_after_ms }
             }
             EndWire::Refused { reason } => ReplyEnd::Refused { reason: reason.clone() },
             EndWire::Closed => ReplyEnd::Closed,
         }
+    }
+}
+
+/// Why a reply is complete, as it is written down.
+pub(crate) fn finish_name(finish: &Finish) -> Arc<str> {
+    match finish {
+        Finish::Stop => "stop".into(),
+        Finish::Length => "length".into(),
+        Finish::Other(name) => name.clone(),
+    }
+}
+
+/// The reverse of [`finish_name`].
+pub(crate) fn finish_named(name: &Arc<str>) -> Finish {
+    match &**name {
+        "stop" => Finish::Stop,
+        "length" => Finish::Length,
+        _ => Finish::Other(name.clone()),
     }
 }
 

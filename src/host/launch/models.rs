@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::host::cassette::file::Cassette;
 use crate::host::classify::model::ModelClassifier;
 use crate::host::classify::off::Off;
 use crate::host::classify::rules::Rules;
 use crate::host::classify::script::ScriptClassifier;
-use crate::host::classify::{TriggerClassifier, has_semantic_triggers};
+use crate::host::classify::{self, TriggerClassifier, has_semantic_triggers};
 use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig, ModelId, Search};
 use crate::host::journal::record::Begun;
 use crate::host::launch::error::LaunchError;
@@ -16,6 +17,7 @@ use crate::host::launch::workshop::{Choices, Launch, Remark};
 use crate::host::llm::embedded::{self, Embedded};
 use crate::host::llm::local::{self, FoundServer, PATIENCE, PATIENCE_IF_ASKED};
 use crate::host::llm::openai::OpenAi;
+use crate::host::llm::recorded::{self, Absent};
 use crate::host::llm::replay::Replay;
 use crate::host::llm::script::Script;
 use crate::host::llm::{Llm, ModelKind};
@@ -24,6 +26,10 @@ use crate::lang::program::{FrontMatter, Program};
 /// What is said where `--model auto` finds nothing.
 const NOT_FOUND: &str = "model embedded: a small guided executor, as no server of models answers on this machine (asked \
                          were Ollama, LM Studio and llama.cpp); start one, or name a model as in --model openai:NAME";
+
+/// What is said where a run is to be recorded, and nobody has chosen a model.
+const NOTHING_TO_RECORD: &str = "there is no model to record: name one, as in --model openai:NAME, or set OPENAI_API_KEY or \
+                                 OPENAI_BASE_URL; the embedded model needs no recording (`- model: embedded`)";
 
 /// A configuration whose model is sure.
 pub struct Chosen {
@@ -99,8 +105,21 @@ impl Launch {
     pub async fn open_model(&self, chosen: &Chosen) -> Result<Arc<dyn Llm>, LaunchError> {
         match &self.llm {
             Some(llm) => Ok(llm.clone()),
-            None => open_model(&chosen.config, chosen.config.model().0).await,
+            None => self.make(&chosen.config, chosen.config.model().0).await,
         }
+    }
+
+    /// The model with this id; where a run is replayed, as much of it as tells what it is.
+    async fn make(&self, config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, LaunchError> {
+        let Some(take) = &self.take else { return open_model(config, id).await };
+        let llm = match id {
+            ModelId::Embedded if !take.is_replay() => return Err(LaunchError::Model(NOTHING_TO_RECORD.to_owned())),
+            _ if !take.is_replay() => open_model(config, id).await?,
+            // Nothing is connected before the first request.
+            ModelId::OpenAi(_) => make_model(config, id)?,
+            ModelId::Script(_) | ModelId::Replay(_) | ModelId::Embedded => Arc::new(Absent(id.to_string().into())),
+        };
+        Ok(Arc::new(recorded::Recorded::new(llm, take.clone())))
     }
 
     /// The model and the classifier of a program.
@@ -120,6 +139,11 @@ impl Launch {
         // What a session was begun with comes before all configuration.
         command_line.model = command_line.model.or_else(|| begun.map(|begun| begun.model.to_string()));
         command_line.classifier = command_line.classifier.or_else(|| begun.and_then(BegunWith::classifier));
+        if let Some(take) = self.take.as_deref().filter(|take| take.is_replay()) {
+            let Cassette { model, classifier, .. } = take.cassette();
+            command_line.model = Some(model.to_string());
+            command_line.classifier = command_line.classifier.or_else(|| classifier.as_deref().map(str::to_owned));
+        }
         let kept = begun.filter(|_| self.choices.model.is_none());
         let mut chosen = match kept.and_then(|begun| begun.server.as_deref()) {
             Some(server) if self.choices.base_url.is_none() => {
@@ -140,7 +164,7 @@ impl Launch {
             _ => reason.to_owned(),
         };
         let own = self.llm.is_none().then_some(&llm);
-        let classifier = open_classifier(&chosen.config, id, own, program).await?;
+        let classifier = self.open_classifier(&chosen.config, id, own, program).await?;
         let is_embedded = self.llm.is_none() && llm.kind() == ModelKind::Embedded;
         let beyond = is_embedded.then(|| embedded::beyond(program)).flatten();
         let remarks = chosen.reason.iter().cloned().chain(beyond).map(|text| Remark::note("model", text));
@@ -165,8 +189,46 @@ impl Launch {
         let in_program = program.settings.other.iter().any(|(key, ..)| key == "classifier");
         let is_named = self.choices.classifier.is_some() || file.classifier.is_some() || in_program;
         let config = if is_named { config } else { by_patterns(config) };
-        let classifier = open_classifier(&config, config.classifier().0, None, program).await?;
+        let classifier = self.open_classifier(&config, config.classifier().0, None, program).await?;
         Ok((classifier, config))
+    }
+
+    /// The trigger classifier with this id. `own` is the session's model, for `model` without an id; what a script names
+    /// must be a trigger of `program`.
+    async fn open_classifier(
+        &self,
+        config: &Config,
+        id: &ClassifierId,
+        own: Option<&Arc<dyn Llm>>,
+        program: &Program,
+    ) -> Result<Arc<dyn TriggerClassifier>, LaunchError> {
+        let wrong = |message: &str| LaunchError::Model(message.to_owned());
+        let judge = |llm: Arc<dyn Llm>| -> Result<Arc<dyn TriggerClassifier>, LaunchError> {
+            if llm.kind() == ModelKind::Embedded {
+                return Err(wrong(
+                    "the embedded model cannot judge triggers in words; choose `--classifier rules`, or a model that can, \
+                     as in `--classifier model:openai:NAME`",
+                ));
+            }
+            Ok(Arc::new(ModelClassifier::new(llm)))
+        };
+        let classifier: Arc<dyn TriggerClassifier> = match id {
+            ClassifierId::Off => Arc::new(Off),
+            ClassifierId::Rules => Arc::new(Rules),
+            ClassifierId::Model(Some(id)) => judge(self.make(config, id).await?)?,
+            ClassifierId::Model(None) => judge(own.cloned().ok_or_else(|| {
+                wrong("there is no model of its own here; name one, as in `--classifier model:openai:NAME`")
+            })?)?,
+            ClassifierId::Script(path) => {
+                let script = ScriptClassifier::load(path).map_err(|error| wrong(&error.to_string()))?;
+                check_triggers(&script, program)?;
+                Arc::new(script)
+            }
+        };
+        Ok(match &self.take {
+            Some(take) => Arc::new(classify::recorded::Recorded::new(classifier, take.clone())),
+            None => classifier,
+        })
     }
 
     fn command_line(&self, program: Option<PathBuf>) -> CommandLine {
@@ -266,39 +328,6 @@ pub(super) fn make_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, 
             ));
         }
     })
-}
-
-/// The trigger classifier with this id. `own` is the session's model, for `model` without an id; what a script names
-/// must be a trigger of `program`.
-async fn open_classifier(
-    config: &Config,
-    id: &ClassifierId,
-    own: Option<&Arc<dyn Llm>>,
-    program: &Program,
-) -> Result<Arc<dyn TriggerClassifier>, LaunchError> {
-    let wrong = |message: &str| LaunchError::Model(message.to_owned());
-    let judge = |llm: Arc<dyn Llm>| -> Result<Arc<dyn TriggerClassifier>, LaunchError> {
-        if llm.kind() == ModelKind::Embedded {
-            return Err(wrong(
-                "the embedded model cannot judge triggers in words; choose `--classifier rules`, or a model that can, \
-                 as in `--classifier model:openai:NAME`",
-            ));
-        }
-        Ok(Arc::new(ModelClassifier::new(llm)))
-    };
-    match id {
-        ClassifierId::Off => Ok(Arc::new(Off)),
-        ClassifierId::Rules => Ok(Arc::new(Rules)),
-        ClassifierId::Model(Some(id)) => judge(open_model(config, id).await?),
-        ClassifierId::Model(None) => judge(own.cloned().ok_or_else(|| {
-            wrong("there is no model of its own here; name one, as in `--classifier model:openai:NAME`")
-        })?),
-        ClassifierId::Script(path) => {
-            let script = ScriptClassifier::load(path).map_err(|error| wrong(&error.to_string()))?;
-            check_triggers(&script, program)?;
-            Ok(Arc::new(script))
-        }
-    }
 }
 
 /// A trigger that a script names and that is none would never match.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::Severity;
+use crate::host::cassette;
+use crate::host::config::ClassifierId;
 use crate::host::equipment::Equipment;
 use crate::host::equipment::declaration;
 use crate::host::journal::Journal;
@@ -122,6 +124,13 @@ impl Launch {
         let programs = self.workshop.programs.clone();
         let options = SessionOptions { constrain: config.constrain, programs, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
+        if let Some(take) = &self.take {
+            let tools = if take.has_tools() { equipment.tools.recorded() } else { Vec::new() };
+            // A file of this machine is none of a recording's.
+            let is_script = matches!(config.classifier().0, ClassifierId::Script(_));
+            let classifier = (!is_script).then(|| config.classifier().0.to_string().into());
+            take.note_cast(cassette::take::Cast { model: llm.id(), classifier, tools });
+        }
         let (tools, clock) = (equipment.tools.clone(), self.workshop.clock.clone());
         let world = World { llm, classifier, tools, clock, options };
         Ok(Opened { launch: self.clone(), text, program, world, settings, remarks, given, has_classifier, equipment })

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 
 use crate::host::config::{CommandLine, Config, Environment, FileConfig, Search, child_environment, named_variable};
 use crate::host::equipment::declaration::{self, Declarations, FromProgram};
-use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
+use crate::host::equipment::{Equipment, EquipmentError, Models, Reach, Surroundings, for_author};
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::models::make_model;
 use crate::host::launch::workshop::Launch;
@@ -39,9 +39,14 @@ pub(super) fn first_file(program: &Program) -> Option<PathBuf> {
 }
 
 impl Launch {
-    /// Opens what a program declares, and what the configuration beside `first` does.
+    /// Opens what a program declares, and what the configuration beside `first` does; nothing that a recording answers for.
     pub(super) async fn equip(&self, program: &FromProgram, first: Option<&Path>) -> Result<Equipment, LaunchError> {
-        self.open_tools(program, first, Reach::Open).await
+        let Some(take) = &self.take else { return self.open_tools(program, first, Reach::Open).await };
+        let is_answered = take.is_replay() && take.has_tools();
+        let reach = if is_answered { Reach::Survey } else { Reach::Open };
+        let equipment = self.open_tools(program, first, reach).await?;
+        equipment.tools.record(take.clone()).map_err(EquipmentError::from)?;
+        Ok(equipment)
     }
 
     /// What can be known of the program in these files, and of its tools, without starting anything.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::host::cassette::take::Take;
 use crate::host::clock::{Clock, SystemClock};
 use crate::host::config::{Config, ConfigError, Environment, FileConfig};
 use crate::host::journal::address::Place;
@@ -89,12 +90,14 @@ pub struct Launch {
     pub llm: Option<Arc<dyn Llm>>,
     /// Tools beside those that are declared.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// The run that records what models and tools answer, or replays it, for one session.
+    pub take: Option<Arc<Take>>,
 }
 
 impl Launch {
     /// Everything as it is configured.
     pub fn new(workshop: Workshop, choices: Choices) -> Launch {
-        Launch { workshop, choices, configuration: None, llm: None, tools: Vec::new() }
+        Launch { workshop, choices, configuration: None, llm: None, tools: Vec::new(), take: None }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 
-use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, behind_think};
+use crate::host::llm::{Llm, LlmRequest, NO_END, Purpose, ReplyPart, ReplyStream, behind_think};
 use crate::value::Value;
 use crate::vm::protocol::EndedCall;
 use crate::vm::protocol::{CallOutcome, ChatMessage, Finish, PROMPT, ReplyEnd, Role, StartCall, Usage};
@@ -111,5 +111,5 @@ pub(crate) async fn read(mut reply: ReplyStream, max_bytes: usize) -> Result<(St
             return Err(Failure::new("the answer has no end; choose another model", false));
         }
     }
-    Err(Failure::new("the stream ended without saying that the reply is complete", true))
+    Err(Failure::new(NO_END, true))
 }

@@ -7,6 +7,7 @@ pub mod answer;
 pub mod embedded;
 pub mod local;
 pub mod openai;
+pub mod recorded;
 pub mod replay;
 pub mod script;
 pub(crate) mod script_file;
@@ -21,7 +22,8 @@ use crate::vm::Machine;
 use crate::vm::protocol::{ChatMessage, ReplyEnd, StartTurn, ToolSignature, TurnData, Usage};
 
 /// Who asks, which may mean another model id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Purpose {
     /// A turn of a playbook.
     Turn,
@@ -29,6 +31,10 @@ pub enum Purpose {
     Classifier,
     /// A plan: its conditions, and another one where it has failed.
     Plan,
+    /// A model that plays a user.
+    User,
+    /// A model that judges a run.
+    Judge,
 }
 
 /// A request to a model.
@@ -64,6 +70,17 @@ pub struct TurnAsData {
     pub data: TurnData,
 }
 
+impl TurnAsData {
+    /// The line in hand (`OrderStatus:06`); of a goal the playbook.
+    pub fn place(&self) -> String {
+        let playbook = self.program.playbook(self.data.playbook);
+        match self.data.pointer {
+            Some(step) => format!("{}:{}", playbook.name, playbook.step(step).label),
+            None => playbook.name.to_string(),
+        }
+    }
+}
+
 /// One item of a reply. After an [`ReplyPart::End`] the stream is over.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplyPart {
@@ -78,6 +95,9 @@ pub enum ReplyPart {
         usage: Option<Usage>,
     },
 }
+
+/// What is said of a stream that is over without a [`ReplyPart::End`].
+pub(crate) const NO_END: &str = "the stream ended without saying that the reply is complete";
 
 /// A reply in progress; dropping it closes its connection at once.
 pub type ReplyStream = Pin<Box<dyn Stream<Item = ReplyPart> + Send>>;
@@ -106,6 +126,11 @@ pub trait Llm: Send + Sync {
     /// Whether its replies begin inside a think block (`starts_in_think`).
     fn starts_in_think(&self) -> bool {
         false
+    }
+
+    /// What is sent with each request besides messages and schema, and says how the model answers (`temperature`).
+    fn sampling(&self) -> serde_json::Map<String, serde_json::Value> {
+        serde_json::Map::new()
     }
 
     /// Tokens that fit into one request, if known.

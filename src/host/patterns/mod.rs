@@ -172,6 +172,13 @@ pub fn gives(text: &str, thing: Thing) -> bool {
     patterns().is_some_and(|p| find(p, text, thing).into_iter().any(|found| !is_taken_back(p, text, thing, &found)))
 }
 
+/// The places where a text has the form of the thing, given or taken back, the first first.
+pub fn forms(text: &str, thing: Thing) -> Vec<Range<usize>> {
+    let mut places = patterns().map_or_else(Vec::new, |p| find(p, text, thing));
+    places.sort_by_key(|found| found.start);
+    places
+}
+
 /// The places where a text gives the thing, the first first.
 pub fn places(text: &str, thing: Thing) -> Vec<Range<usize>> {
     let Some(p) = patterns() else { return Vec::new() };

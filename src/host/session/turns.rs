@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::host::llm::{Llm, LlmRequest, NO_END, ReplyPart, ReplyStream};
 use crate::host::session::input::{Due, Input};
 use crate::vm::protocol::{Close, ReplyEnd, TurnId, Usage};
 use crate::vm::reply::agent_schema;
@@ -227,8 +227,7 @@ impl Turn {
                 Poll::Ready(Some(ReplyPart::Bytes(more))) => bytes.extend_from_slice(&more),
                 Poll::Ready(Some(ReplyPart::End { end: how, usage })) => *end = Some(Box::new((how, usage))),
                 Poll::Ready(None) => {
-                    let reason = "the stream ended without saying that the reply is complete".into();
-                    *end = Some(Box::new((ReplyEnd::Broken { reason, retry_after_ms: None }, None)));
+                    *end = Some(Box::new((ReplyEnd::Broken { reason: NO_END.into(), retry_after_ms: None }, None)));
                 }
             }
         }

@@ -20,7 +20,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use crate::host::directory::WorkingDirectory;
-use crate::host::journal::wire::{EffectWire, TypeWire};
+use crate::host::journal::wire::{EffectWire, TypeWire, present};
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type};
 use crate::value::{Map, Value};
@@ -185,6 +185,10 @@ impl Tool for Canned {
         self.signature.clone()
     }
 
+    fn is_recorded(&self) -> bool {
+        false
+    }
+
     fn begun(&self, session: &str, call: &StartCall) {
         let arguments = call.argument_map();
         if self.conditional.iter().any(|(when, _)| fits(when, &arguments)) {
@@ -227,9 +231,4 @@ fn append(folder: &Dir, path: &Path, line: &str) -> std::io::Result<()> {
 /// Whether each argument that `when` names has the value it wants; one that is left out counts as null.
 fn fits(when: &IndexMap<Arc<str>, Value>, arguments: &Map) -> bool {
     when.iter().all(|(name, wanted)| arguments.get(&**name).unwrap_or(&Value::Null) == wanted)
-}
-
-/// Reads a member that is there: `null` is a value, not an absence.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
 }

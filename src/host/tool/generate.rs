@@ -38,6 +38,10 @@ impl Tool for LlmGenerate {
         Duration::from_secs(600)
     }
 
+    fn is_recorded(&self) -> bool {
+        false
+    }
+
     fn replayed(&self, call: &StartCall, llm: &dyn Llm) {
         llm.replayed(&request_of(&call.argument_map()));
     }

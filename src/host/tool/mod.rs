@@ -7,6 +7,8 @@ pub mod arguments;
 
 pub mod policy;
 
+pub mod recorded;
+
 pub mod registry;
 
 pub mod builtin;
@@ -118,6 +120,12 @@ pub trait Tool: Send + Sync {
     /// How many calls may run at a time, of all sessions of the process; none: any number.
     fn concurrency(&self) -> Option<usize> {
         None
+    }
+
+    /// Whether what it answers is kept where a run is recorded: not what is written down already, nor what the session's
+    /// model says, whose replies are kept themselves.
+    fn is_recorded(&self) -> bool {
+        true
     }
 
     /// A call of this tool begins, or began before this process did (found while a journal was replayed). Comes in

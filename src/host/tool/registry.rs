@@ -10,11 +10,13 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::host::cassette::take::Take;
 use crate::host::llm::Llm;
 use crate::host::secrets::Secrets;
 use crate::host::text::panic_text;
 use crate::host::tool::arguments::describe_faults;
 use crate::host::tool::policy::Policies;
+use crate::host::tool::recorded;
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolOutcome};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallOutcome, EffectClass, EndedCall, StartCall, ToolSignature};
@@ -41,6 +43,8 @@ pub enum AddToolError {
 pub struct Registry {
     tools: RwLock<Tools>,
     policies: Policies,
+    /// The run that keeps what comes of calls, or says it.
+    take: OnceLock<Arc<Take>>,
     /// Counts the changes; sessions watch it.
     version: watch::Sender<u64>,
 }
@@ -136,6 +140,28 @@ impl Registry {
         })
     }
 
+    /// Calls are recorded, or answered as they were: for one session. Tools that only the recording knows are added.
+    ///
+    /// # Errors
+    /// A tool of the same name has come in the meantime.
+    pub fn record(&self, take: Arc<Take>) -> Result<(), AddToolError> {
+        for tool in &take.cassette().tools {
+            if take.is_replay() && self.find(&tool.signature.name).is_none() {
+                self.add(Arc::new(recorded::Absent(tool.clone())))?;
+            }
+        }
+        // There is one run.
+        let _ = self.take.set(take);
+        Ok(())
+    }
+
+    /// The tools whose calls are recorded, as they say of themselves.
+    pub fn recorded(&self) -> Vec<ToolSignature> {
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let recorded = tools.entries.values().filter(|entry| entry.tool.is_recorded());
+        recorded.filter_map(|entry| guarded(|| entry.tool.signature()).ok()).collect()
+    }
+
     /// The tool named `name`.
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.find(name).map(|entry| entry.tool.clone())
@@ -178,6 +204,19 @@ impl Registry {
 
     /// Begins a call of a session that has this model. Whatever goes wrong with it is its outcome.
     pub fn begin(
+        &self,
+        session: &Arc<str>,
+        call: &StartCall,
+        cancel: CancellationToken,
+        llm: Option<Arc<dyn Llm>>,
+    ) -> BegunCall {
+        let live = || self.begin_live(session, call, cancel, llm);
+        let Some(take) = self.take.get() else { return live() };
+        let is_recorded = self.find(&call.name).is_none_or(|entry| entry.tool.is_recorded());
+        recorded::begin(take, call, take.has_tools() && is_recorded, live)
+    }
+
+    fn begin_live(
         &self,
         session: &Arc<str>,
         call: &StartCall,

@@ -7,9 +7,8 @@ mod machinery;
 use std::ffi::OsString;
 
 use clap::Parser;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 
-use self::commands::later::later_option;
 use self::commands::{Arguments, perform};
 use self::machinery::console::{Console, Failure, start_log};
 use crate::host::config::Environment;
@@ -37,19 +36,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     }
 }
 
-/// Help and version are no failures; an option that comes later is told as such.
+/// Help and version are no failures.
 fn failure_from_clap(error: clap::Error) -> Failure {
-    let kind = error.kind();
-    if matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         // A closed pipe is the only way this fails.
         let _ = error.print();
         return Failure::Quiet(Exit::Finished);
-    }
-    if kind == ErrorKind::UnknownArgument
-        && let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg)
-        && let Some(failure) = later_option(argument)
-    {
-        return failure;
     }
     let _ = error.print();
     Failure::Quiet(Exit::Wrong)

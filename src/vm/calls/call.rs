@@ -214,6 +214,7 @@ impl QueuedCall {
             arguments: self.arguments.clone(),
             effect,
             answers: self.answers.clone(),
+            result_name: self.result_name.clone(),
             is_result_secret: self.is_result_secret,
             place: self.place,
         }))

@@ -174,6 +174,8 @@ pub struct StartCall {
     /// What earlier attempts asked, and what a person answered, in order. After a restart of the process it is all that
     /// the tool knows of them.
     pub answers: Vec<(Arc<str>, Value)>,
+    /// The variable that gets its result, if one does.
+    pub result_name: Option<Arc<str>>,
     /// Whether its result is for a variable that is declared secret: it is kept and shown as one from the start.
     pub is_result_secret: bool,
     /// Where it was queued.

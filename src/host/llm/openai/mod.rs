@@ -124,6 +124,10 @@ impl Llm for OpenAi {
         self.server.config.starts_in_think()
     }
 
+    fn sampling(&self) -> serde_json::Map<String, serde_json::Value> {
+        wire::sampling(&self.server.config)
+    }
+
     fn context_tokens(&self) -> Option<u64> {
         self.server.config.context_tokens
     }

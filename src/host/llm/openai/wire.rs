@@ -43,24 +43,29 @@ impl Serialize for RequestBody<'_> {
         let response_format = schema.map(|schema| {
             json!({"type": "json_schema", "json_schema": {"name": "trace", "strict": false, "schema": &**schema}})
         });
-        let own = [
-            ("stream_options", Some(json!({"include_usage": true}))),
-            ("temperature", config.temperature.map(serde_json::Value::from)),
-            ("max_tokens", config.max_tokens.map(serde_json::Value::from)),
-            ("response_format", response_format),
-        ];
+        let own = [("stream_options", Some(json!({"include_usage": true}))), ("response_format", response_format)];
         for (name, value) in own {
             if let (Some(value), false) = (value, config.extra_body.contains_key(name)) {
                 body.serialize_entry(name, &value)?;
             }
         }
-        for (name, value) in &config.extra_body {
-            if !matches!(name.as_str(), "model" | "messages" | "stream") && !value.is_null() {
-                body.serialize_entry(name, value)?;
-            }
+        for (name, value) in &sampling(config) {
+            body.serialize_entry(name, value)?;
         }
         body.end()
     }
+}
+
+/// What is sent as it is configured, the same with each request: further fields stand in the place of our own.
+pub(super) fn sampling(config: &OpenAiConfig) -> serde_json::Map<String, serde_json::Value> {
+    let own = [
+        ("temperature", config.temperature.map(serde_json::Value::from)),
+        ("max_tokens", config.max_tokens.map(serde_json::Value::from)),
+    ];
+    let own = own.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let mut all: serde_json::Map<_, _> = own.chain(config.extra_body.clone()).collect();
+    all.retain(|name, value| !matches!(name.as_str(), "model" | "messages" | "stream") && !value.is_null());
+    all
 }
 
 /// One event of the stream.

@@ -1,4 +1,4 @@
-//! Commands and options that are on their way: they are not in the help text, and say so when they are used.
+//! Commands that are on their way: they are not in the help text, and say so when they are used.
 
 use crate::lang::spelling::nearest;
 use crate::serve::cli::machinery::console::Failure;
@@ -9,9 +9,6 @@ const COMMANDS: [(&str, &str); 3] = [
     ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
     ("lsp", "use `playhouse check --format json` from the editor"),
 ];
-
-/// Options to come, and what can be done until then.
-const OPTIONS: [(&str, &str); 1] = [("--record", "write the replies into the test file by hand")];
 
 /// The answer to a command that is none of ours.
 pub(crate) fn unknown_command(name: &str) -> Failure {
@@ -39,11 +36,4 @@ pub(crate) fn unknown_command(name: &str) -> Failure {
         Some(close) => Failure::wrong(format!("there is no command `{name}`; did you mean `playhouse {close}`?")),
         None => Failure::wrong(format!("there is no command `{name}`; `playhouse --help` lists what there is")),
     }
-}
-
-/// The answer to an option that comes later.
-pub(crate) fn later_option(argument: &str) -> Option<Failure> {
-    let name = argument.split(['=', ' ']).next().unwrap_or(argument);
-    let (name, advice) = OPTIONS.iter().find(|(later, _)| *later == name)?;
-    Some(Failure::wrong(format!("`{name}` does not exist yet; {advice}")))
 }

@@ -5,7 +5,7 @@ mod completions;
 #[cfg(feature = "dap")]
 mod debug;
 mod evaluation;
-pub(super) mod later;
+mod later;
 mod library;
 #[cfg(all(feature = "mcp", feature = "serve"))]
 mod mcp;

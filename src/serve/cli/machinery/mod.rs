@@ -13,6 +13,7 @@ mod events_file;
 #[cfg(feature = "serve")]
 pub(crate) mod offer;
 pub(crate) mod output;
+pub(crate) mod recorded_test;
 pub(crate) mod terminal;
 pub mod test_file;
 pub(crate) mod test_session;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use regex::Regex;
 
+use crate::host::cassette::take::{Mode, Take};
 use crate::host::clock::TestClock;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::events::{PublicBody, PublicEvent};
@@ -18,12 +19,15 @@ use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::session::{Interest, Notice, SendError, Session};
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
+use crate::lang::program::Program;
+use crate::serve::cli::machinery::recorded_test::take_beside;
 use crate::serve::cli::machinery::test_file::{
-    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
-    instant,
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestModel, TestStep,
+    TestStepKind, instant,
 };
 use crate::serve::show::commands::Wanted;
 use crate::value::{Map, Value};
+use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::{CallKind, Outcome, ReplyEnd, Timestamp};
 
 /// The id of every test's session.
@@ -34,6 +38,9 @@ const EVENTS: usize = 1_000_000;
 
 /// How long a scripted reply may hang where the test does not say so itself.
 const TURN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long a reply may run on while it is recorded, if nothing else is configured.
+const RECORDING_GRACE: Duration = Duration::from_secs(60);
 
 /// When a test begins that does not say so itself: 2026-01-01T00:00:00Z.
 const BEGINNING: Timestamp = Timestamp(1_767_225_600_000);
@@ -62,24 +69,33 @@ pub(crate) struct ChosenClassifier<'a> {
 impl ChosenClassifier<'_> {
     /// A launch with it.
     pub(crate) fn launch(&self) -> Launch {
-        let environment = Environment {
-            api_key: self.environment.api_key.clone(),
-            base_url: self.environment.base_url.clone(),
-            ..Environment::default()
-        };
+        let Environment { api_key, base_url, .. } = self.environment.clone();
+        let environment = Environment { api_key, base_url, ..Environment::default() };
         let choices = Choices { classifier: self.id.map(str::to_owned), ..Choices::default() };
         Launch::new(Workshop { environment, ..Workshop::default() }, choices)
     }
+
+    /// The same for a test that is recorded, whose model is chosen as that of a run: `model` is `--model`.
+    pub(crate) fn launch_to_record(&self, model: Option<&str>) -> Launch {
+        let mut launch = self.launch();
+        let Environment { model: named, local_ports, .. } = self.environment.clone();
+        let environment = Environment { model: named, local_ports, ..launch.workshop.environment };
+        launch.workshop.environment = environment;
+        launch.choices.model = model.map(str::to_owned);
+        launch
+    }
 }
 
-/// Plays a test with the replies that it has. The error says why it cannot begin.
+/// Plays a test with the replies that it has, or with its recording. The error says why it cannot begin, or what is not
+/// recorded.
 pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Played, String> {
     let replies = Arc::new(Replies::new(&path.display().to_string(), test)?);
     let mut launch = chosen.launch();
-    launch.llm = Some(match &test.model {
-        Some(_) => Arc::new(Embedded),
-        None => replies.clone(),
-    });
+    match test.model {
+        Some(TestModel::Recorded) => launch.take = Some(take_beside(path, test, Mode::Replay)?),
+        Some(TestModel::Embedded) => launch.llm = Some(Arc::new(Embedded)),
+        None => launch.llm = Some(replies.clone()),
+    }
     let mut played = play_with(path, &path.with_file_name(&test.program), test, launch).await?;
     if played.run.is_some() {
         played.problems.splice(0..0, replies.problems());
@@ -87,14 +103,20 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     Ok(played)
 }
 
-/// Plays what a test's user says against `program` with whatever model `launch` has; the test's own replies count for
-/// nothing. The error says why it cannot begin.
+/// Plays what a test's user says against `program` with the model or the recording that `launch` has; the test's own
+/// replies count for nothing.
+///
+/// # Errors
+/// It cannot begin; something is not recorded; the model failed while it was recorded.
 pub(crate) async fn play_with(
     path: &Path,
     program: &Path,
     test: &TestFile,
     mut launch: Launch,
 ) -> Result<Played, String> {
+    let take = launch.take.clone();
+    let is_recording = take.as_ref().is_some_and(|take| !take.is_replay());
+    let is_live = launch.llm.is_none() && take.as_ref().is_none_or(|take| !take.is_replay());
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let name = path.display().to_string();
     let mut configuration = configuration(program, path, &test.settings)?;
@@ -104,11 +126,14 @@ pub(crate) async fn play_with(
     if test.settings.contains_key("classifier") {
         choices.classifier = choices.classifier.take().or(configuration.classifier.clone());
     }
-    let is_scripted = launch.llm.is_some();
-    if is_scripted {
-        // Which model the program would have is none of a test's business.
+    if !is_live {
+        // Which model the program would have is none of a test's business, and nothing is worth waiting for.
         configuration.model = None;
         configuration.turn_timeout = configuration.turn_timeout.or(Some(TURN_TIMEOUT));
+    }
+    if is_recording {
+        // Servers take their time, and their counts are worth it.
+        configuration.yield_grace = configuration.yield_grace.or(Some(RECORDING_GRACE));
     }
     launch.configuration = Some(configuration);
     let mut zone = None;
@@ -129,14 +154,15 @@ pub(crate) async fn play_with(
     };
     let settings = &mut opened.settings;
     settings.zone = zone.unwrap_or(settings.zone.clone());
-    if is_scripted {
+    if !is_live {
         // Nothing gets better by waiting.
         settings.retry_delay_ms = 0;
         settings.max_retry_delay_ms = 0;
     }
+    let arguments = arguments_of(test, &opened.program, take.as_ref());
     let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
     let session = entry.and_then(|entry| {
-        let options = StartOptions { id: SESSION.into(), entry, arguments: test.arguments.clone() };
+        let options = StartOptions { id: SESSION.into(), entry, arguments };
         opened.start(Box::new(MemoryJournal::new()), options)
     });
     let played = match session {
@@ -144,16 +170,49 @@ pub(crate) async fn play_with(
             let stretches = vec![Stretch::default()];
             let (calls, summary, events) = (Vec::new(), Summary::default(), Vec::new());
             let mut stage = Stage { name, test, stretches, calls, summary, events };
-            stage.perform(session).await.map(|problems| {
-                let Stage { stretches, summary, events, .. } = stage;
+            stage.perform(session).await.and_then(|problems| {
+                let Stage { name, stretches, summary, events, .. } = stage;
+                if let Some(take) = &take {
+                    check_take(&name, take, stretches.last())?;
+                }
                 let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
-                Played { stretches, problems, summary, run }
+                Ok(Played { stretches, problems, summary, run })
             })
         }
         Err(error) => Err(error.to_string()),
     };
     opened.close().await;
     played
+}
+
+/// What the program is given: no argument that stands for a secret result. What is secret of it is in no recording.
+fn arguments_of(test: &TestFile, program: &Program, take: Option<&Arc<Take>>) -> Map {
+    let mut arguments = test.arguments.clone();
+    if let Some(take) = take {
+        arguments.retain(|name, _| take.secret(name).is_none());
+        let is_secret = |name: &str| program.agents.iter().any(|agent| agent.declares_secret(name));
+        arguments.iter().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| take.hide(value));
+    }
+    arguments
+}
+
+/// What is wrong with a run that is recorded or replayed, whatever the test expects: the first thing that is not recorded,
+/// from which everything else follows; a model that failed.
+fn check_take(name: &str, take: &Take, last: Option<&Stretch>) -> Result<(), String> {
+    if let Some(miss) = take.misses().into_iter().next() {
+        return Err(miss);
+    }
+    match last.and_then(|stretch| stretch.outcome.as_ref()) {
+        Some(ExpectedOutcome::Failed { kind, message }) if *kind == FaultKind::Model.to_string() => {
+            let message = message.as_deref().unwrap_or("the model failed");
+            Err(if take.is_replay() {
+                message.to_owned()
+            } else {
+                format!("{name}: the model failed while it was recorded: {message}; nothing was written")
+            })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Whether the test is about what is wrong with its program.

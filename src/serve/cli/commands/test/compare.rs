@@ -1,5 +1,6 @@
 //! What a test expects against what happened: the differences, each with its place.
 
+use crate::host::text::difference;
 use crate::serve::cli::machinery::test_file::{
     ExpectedCall, ExpectedOutcome, Stretch, TestFile, TestStepKind, comparable, quoted,
 };
@@ -64,34 +65,4 @@ fn quotes(said: &[String]) -> Vec<String> {
 fn call_text(call: &ExpectedCall, like: Option<&ExpectedCall>) -> String {
     let result = call.result.clone().filter(|_| like.is_none_or(|like| like.result.is_some()));
     ExpectedCall { result, ..call.clone() }.text()
-}
-
-/// Two lists line by line: `-` expected and not there, `+` there and not expected. Lists are short: the longest
-/// common sequence is found in the plain way.
-fn difference(expected: &[String], actual: &[String]) -> String {
-    let mut longest = vec![vec![0; actual.len() + 1]; expected.len() + 1];
-    for (e, wanted) in expected.iter().enumerate().rev() {
-        for (a, found) in actual.iter().enumerate().rev() {
-            longest[e][a] =
-                if wanted == found { longest[e + 1][a + 1] + 1 } else { longest[e + 1][a].max(longest[e][a + 1]) };
-        }
-    }
-    let (mut e, mut a, mut text) = (0, 0, String::new());
-    let mut line = |mark: &str, line: &str| {
-        text.push_str(format!("{mark} {line}").trim_end());
-        text.push('\n');
-    };
-    while e < expected.len() || a < actual.len() {
-        if e < expected.len() && a < actual.len() && expected[e] == actual[a] {
-            line(" ", &expected[e]);
-            (e, a) = (e + 1, a + 1);
-        } else if a == actual.len() || (e < expected.len() && longest[e + 1][a] >= longest[e][a + 1]) {
-            line("-", &expected[e]);
-            e += 1;
-        } else {
-            line("+", &actual[a]);
-            a += 1;
-        }
-    }
-    text
 }

@@ -1,18 +1,21 @@
 //! `playhouse test [PATH…]`: scripted conversations, without a model and without a network.
 
 pub(super) mod compare;
+mod record;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use self::compare::{Compared, compare};
+use self::record::record_test;
 use crate::diagnostic::render;
+use crate::host::cassette::take::Mode;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
-use crate::serve::cli::machinery::test_file::TestFile;
+use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
 use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
 use crate::serve::show::skipped;
@@ -29,7 +32,8 @@ Examples:
   playhouse test                     all *.test.md and *.triggers.md below this folder
   playhouse test shop.test.md
   playhouse test shop.test.md --bless    writes what happened in the place of what was expected
-  playhouse test shop --repeat 20    says whether it is always the same";
+  playhouse test shop --repeat 20    says whether it is always the same
+  playhouse test shop --record       asks a live model for what is not recorded yet (`- model: recorded`)";
 
 /// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; judges
 /// labelled cases of what fires (`*.triggers.md`)
@@ -45,12 +49,30 @@ pub(crate) struct TestArguments {
     /// Run each test so often, and fail if the outcomes differ
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
+    /// Ask a live model and live tools in tests with `- model: recorded`, and keep what they answer: what is missing, or all
+    #[arg(
+        long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "missing",
+        conflicts_with = "repeat"
+    )]
+    record: Option<Record>,
+    /// With `--record`, the model: openai:NAME, auto or script:FILE [default: as `run` chooses it]
+    #[arg(long, value_name = "ID", requires = "record")]
+    model: Option<String>,
     /// What judges triggers in words: off, rules, model:ID or script:FILE [default: what the test says, else rules]
     #[arg(long, value_name = "ID")]
     classifier: Option<String>,
     /// A trigger that the classifier does not judge counts as one that did not fire (`*.triggers.md`)
     #[arg(long)]
     strict: bool,
+}
+
+/// What `--record` asks for.
+#[derive(Clone, Copy, ValueEnum)]
+enum Record {
+    /// What is not recorded.
+    Missing,
+    /// Everything, also what is recorded.
+    All,
 }
 
 /// Runs all tests, one after the other.
@@ -104,17 +126,32 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
         let outcome = run_table(path, options, judge).await;
         return Ok(if outcome.passed { Verdict::Passed(outcome.text) } else { Verdict::Failed(outcome.text) });
     }
-    let text = match std::fs::read_to_string(path) {
+    let mut text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(cause) => return Ok(Verdict::Failed(format!("{name}: cannot read: {cause}; check the path"))),
     };
     let mut sources = Sources::default();
     let file = sources.add(name.as_str(), text.as_str());
-    let test = match TestFile::parse(file, &text) {
+    let mut test = match TestFile::parse(file, &text) {
         Ok(test) => test,
         Err(findings) => return Ok(Verdict::Failed(render(&findings, &sources, console.color))),
     };
-    let played = match play(path, &test, &classifier).await {
+    let mut recorded = String::new();
+    let played = match arguments.record.filter(|_| test.model == Some(TestModel::Recorded)) {
+        None => play(path, &test, &classifier).await,
+        Some(record) => {
+            let mode = match record {
+                Record::Missing => Mode::Missing,
+                Record::All => Mode::All,
+            };
+            let made = record_test(path, (&text, &test), &classifier, mode, arguments.model.as_deref()).await;
+            made.map(|made| {
+                (text, test, recorded) = (made.text, made.test, made.report);
+                made.played
+            })
+        }
+    };
+    let played = match played {
         Ok(played) => played,
         Err(why) => return Ok(Verdict::Failed(why)),
     };
@@ -145,7 +182,8 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
         lines if lines.is_empty() => lines,
         lines => format!("lines left out:\n{lines}"),
     };
-    Ok(if differences.is_empty() { Verdict::Passed(left_out) } else { Verdict::Failed(differences + &left_out) })
+    let told = recorded + &left_out;
+    Ok(if differences.is_empty() { Verdict::Passed(told) } else { Verdict::Failed(differences + &told) })
 }
 
 /// In what two runs of one test differ.

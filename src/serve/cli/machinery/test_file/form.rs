@@ -16,8 +16,10 @@ pub struct TestFile {
     pub program: String,
     /// The path of a file of canned tools.
     pub tools: Option<String>,
-    /// The model that answers, `embedded`; none: the file's own replies do.
-    pub model: Option<String>,
+    /// Whether tools are left out of the recording (`- tools: live`).
+    pub live_tools: bool,
+    /// What answers; none: the file's own replies do.
+    pub model: Option<TestModel>,
     /// The playbook to begin with; none: the program's entry.
     pub playbook: Option<String>,
     /// Arguments, as `--arg` gives them.
@@ -29,6 +31,16 @@ pub struct TestFile {
     pub now: Option<String>,
     /// What happens and what is expected, in the order written.
     pub steps: Vec<TestStep>,
+}
+
+/// What answers in the place of replies in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum TestModel {
+    /// The model inside the binary.
+    Embedded,
+    /// The cassette beside the file.
+    Recorded,
 }
 
 /// One section of the file.

@@ -15,8 +15,8 @@ use crate::span::FileId;
 
 pub(crate) use crate::serve::cli::machinery::test_file::form::quoted;
 pub use crate::serve::cli::machinery::test_file::form::{
-    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
-    comparable,
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestModel, TestStep,
+    TestStepKind, comparable,
 };
 pub(crate) use crate::serve::cli::machinery::test_file::item::json_or_text;
 pub(crate) use crate::serve::cli::machinery::test_file::read::instant;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
-use super::form::{Chunks, ScriptedReply, TestFile, TestStep, TestStepKind};
+use super::form::{Chunks, ScriptedReply, TestFile, TestModel, TestStep, TestStepKind};
 use super::item::{OUTCOMES, Wrong, call, event, json_or_text, outcome, variable};
 use super::lines::{Fence, Line, Reader, Section, TopItem, split};
 use crate::diagnostic::Diagnostic;
@@ -20,6 +20,9 @@ const HEADINGS: [&str; 7] = ["User", "Event", "Model", "Says", "Calls", "Variabl
 /// What can stand in the list at the top.
 const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`";
 
+/// What `- tools` says of tools that are left out of a recording.
+pub(super) const LIVE: &str = "live";
+
 /// Reads the text.
 pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>> {
     let mut reader = Reader::new(file);
@@ -29,6 +32,7 @@ pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>
     for section in &sections {
         let Some(kind) = reader.read_section(section) else { continue };
         if let (TestStepKind::Reply(_), Some(model)) = (&kind, &test.model) {
+            let model: &str = model.into();
             let message = format!("a reply in a conversation with the model {model}");
             reader.report(section.heading, "reply-of-a-model", message, "remove it, or `- model` at the top");
         }
@@ -67,6 +71,7 @@ impl Reader {
             description: top.description,
             program: top.program,
             tools: top.tools,
+            live_tools: false,
             model: None,
             playbook: None,
             arguments: Map::new(),
@@ -77,16 +82,21 @@ impl Reader {
         for item in &top.items {
             self.read_key(&mut test, item);
         }
+        if test.model == Some(TestModel::Recorded) && test.tools.as_deref() == Some(LIVE) {
+            (test.tools, test.live_tools) = (None, true);
+        }
         test
     }
 
     fn read_key(&mut self, test: &mut TestFile, item: &TopItem<'_>) {
         let (key, value) = (item.key, item.value);
         match key.split_once(' ') {
-            None if key == "model" && value == "embedded" => test.model = Some(value.to_owned()),
+            None if key == "model" && value == "embedded" => test.model = Some(TestModel::Embedded),
+            None if key == "model" && value == "recorded" => test.model = Some(TestModel::Recorded),
             None if key == "model" => {
                 let message = format!("`{value}` answers in no test");
-                let next = "write `- model: embedded`, or leave it out and write `## Model` sections";
+                let next =
+                    "write `- model: embedded` or `- model: recorded`, or leave it out and write `## Model` sections";
                 self.report(item.line, "unknown-model", message, next);
             }
             None if key == "playbook" => test.playbook = Some(value.to_owned()),

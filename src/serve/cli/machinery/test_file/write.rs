@@ -1,6 +1,7 @@
 //! A test file's canonical text.
 
 use super::form::{Chunks, ScriptedReply, TestFile, TestStepKind, comparable, quoted};
+use super::read::LIVE;
 use crate::value::Value;
 use crate::vm::protocol::Signal;
 
@@ -11,8 +12,10 @@ pub(super) fn write(file: &TestFile) -> String {
         text.push_str(&format!("\n{}\n", file.description));
     }
     text.push_str(&format!("\n- program: {}\n", file.program));
+    let tools = if file.live_tools { Some(LIVE) } else { file.tools.as_deref() };
+    let model = file.model.map(<&str>::from);
     for (key, value) in
-        [("tools", &file.tools), ("model", &file.model), ("playbook", &file.playbook), ("now", &file.now)]
+        [("tools", tools), ("model", model), ("playbook", file.playbook.as_deref()), ("now", file.now.as_deref())]
     {
         if let Some(value) = value {
             text.push_str(&format!("- {key}: {value}\n"));

@@ -1,0 +1,50 @@
+//! A trigger classifier in a recorded run: the reply waits for its verdict before the next line comes. What a model says
+//! of a question is kept by that model.
+
+use std::sync::Arc;
+
+use crate::host::cassette::take::Take;
+use crate::host::classify::{TriggerClassifier, VerdictFuture};
+use crate::host::llm::LeftOver;
+use crate::vm::protocol::Question;
+
+/// A classifier and the run that records or replays it.
+pub struct Recorded {
+    classifier: Arc<dyn TriggerClassifier>,
+    take: Arc<Take>,
+}
+
+impl Recorded {
+    /// This classifier in this run.
+    pub fn new(classifier: Arc<dyn TriggerClassifier>, take: Arc<Take>) -> Recorded {
+        Recorded { classifier, take }
+    }
+}
+
+impl TriggerClassifier for Recorded {
+    fn id(&self) -> Arc<str> {
+        self.classifier.id()
+    }
+
+    fn asks_model(&self) -> bool {
+        self.classifier.asks_model()
+    }
+
+    fn judge(&self, question: Arc<Question>) -> VerdictFuture {
+        let open = self.take.lockstep().question();
+        let judging = self.classifier.judge(question);
+        Box::pin(async move {
+            let verdict = judging.await;
+            drop(open);
+            verdict
+        })
+    }
+
+    fn replayed(&self, question: &Question) {
+        self.classifier.replayed(question);
+    }
+
+    fn left_over(&self) -> Vec<LeftOver> {
+        self.classifier.left_over()
+    }
+}
