@@ -8,6 +8,9 @@ use fastrand::Rng;
 /// Below this a difference is taken to be no chance.
 const SIGNIFICANT: f64 = 0.05;
 
+/// Fewer cases decide nothing: chance flips the signs of five to the same side in 2 of 32 ways.
+pub const MIN_TO_DECIDE: usize = 6;
+
 /// Half of what an interval leaves out is above it.
 const UPPER: f64 = 0.975;
 

@@ -19,6 +19,7 @@ mod declared_tool;
 mod embed;
 mod embedded;
 mod equipment;
+mod evaluate;
 mod events;
 mod faults;
 mod fewer_calls;
@@ -66,6 +67,7 @@ mod seeded;
 mod serve;
 mod session;
 mod shown;
+mod stats;
 #[cfg(feature = "sqlite")]
 mod store;
 mod stores;

@@ -69,7 +69,7 @@ impl Comparison {
             let (of_a, of_b): (Vec<_>, Vec<_>) = pairs.iter().map(|(a, b)| (of(a), of(b))).unzip();
             ratio(&of_a, &of_b)
         };
-        let ms = |trial: &Trial| Some(trial.model_ms as f64);
+        let ms = |trial: &Trial| trial.model_ms.map(|ms| ms as f64);
         let mut programs = Programs { a, b, known: HashMap::new() };
         Ok(Comparison {
             difference: difference(&sides(|(a, _)| a.tally()), &sides(|(_, b)| b.tally()), seed),

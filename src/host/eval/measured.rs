@@ -41,8 +41,9 @@ pub struct Trial {
     /// What it cost, by `[prices]`; none: prices are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// How long the model took, in milliseconds.
-    pub model_ms: u64,
+    /// How long the model took, in milliseconds; none: what stands in for one takes no time that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_ms: Option<u64>,
     /// The way it took ([`crate::host::eval::part::steps`]).
     pub steps: Vec<Arc<str>>,
 }

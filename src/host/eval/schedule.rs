@@ -12,6 +12,9 @@ use crate::host::eval::measured::{Trial, Verdict, is_too_many};
 /// How often a run is made again that came to nothing.
 const MAX_AGAIN: usize = 2;
 
+/// If the first runs are all invalid, so many of them, nobody is there: the key or the address is wrong.
+const MAX_IN_VAIN: usize = 4;
+
 /// What is to be run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -175,7 +178,9 @@ impl Progress {
 
     fn is_enough(&self) -> bool {
         let is_spent = self.budget.zip(self.spent.get()).is_some_and(|(budget, spent)| spent >= budget);
+        let n_invalid = self.n_invalid.get();
+        let is_in_vain = n_invalid >= MAX_IN_VAIN && n_invalid == self.n_done.get();
         // More runs would not make it a conclusion, and cost.
-        self.is_stopped.get() || is_spent || is_too_many(self.n_invalid.get(), self.n_planned.get())
+        self.is_stopped.get() || is_spent || is_in_vain || is_too_many(n_invalid, self.n_planned.get())
     }
 }

@@ -15,7 +15,7 @@ use crate::host::journal::memory::MemoryJournal;
 use crate::host::launch::{Choices, Launch, LaunchError, Source, StartOptions, Workshop, find_entry};
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
-use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream};
 use crate::host::session::{Interest, Notice, SendError, Session};
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
@@ -54,6 +54,8 @@ pub(crate) struct Played {
     pub(crate) problems: Vec<String>,
     /// What it has cost, and the lines that the replies have left out.
     pub(crate) summary: Summary,
+    /// What replied.
+    pub(crate) model: ModelKind,
     /// All that happened; none: the program was refused.
     pub(crate) run: Option<Run>,
 }
@@ -148,7 +150,8 @@ pub(crate) async fn play_with(
         Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
             let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
             let stretches = vec![Stretch { outcome, ..Stretch::default() }];
-            return Ok(Played { stretches, problems: Vec::new(), summary: Summary::default(), run: None });
+            let (problems, summary) = (Vec::new(), Summary::default());
+            return Ok(Played { stretches, problems, summary, model: ModelKind::Recorded, run: None });
         }
         Err(error) => return Err(error.to_string()),
     };
@@ -176,7 +179,7 @@ pub(crate) async fn play_with(
                     check_take(&name, take, stretches.last())?;
                 }
                 let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
-                Ok(Played { stretches, problems, summary, run })
+                Ok(Played { stretches, problems, summary, model: opened.world.llm.kind(), run })
             })
         }
         Err(error) => Err(error.to_string()),

@@ -10,7 +10,7 @@ use crate::host::eval::part::steps;
 use crate::host::eval::schedule::Attempt;
 use crate::host::events::PublicBody;
 use crate::host::launch::{Choices, Launch, Workshop};
-use crate::host::llm::Llm;
+use crate::host::llm::{Llm, ModelKind};
 use crate::host::llm::script::{Repeat, Script, ScriptEntry};
 use crate::host::text::text_hash;
 use crate::host::travel::Run;
@@ -140,7 +140,8 @@ fn attempt(played: &Played, why: Option<String>) -> Attempt {
         (None, None) => (Verdict::Passed, None),
     };
     let steps = played.run.as_ref().map(steps).unwrap_or_default();
-    let (cost, model_ms) = (played.summary.cost, played.summary.model_ms);
+    let cost = played.summary.cost;
+    let model_ms = (played.model == ModelKind::Live).then_some(played.summary.model_ms);
     Attempt { trial: Trial { verdict, why, cost, model_ms, steps }, is_transient }
 }
 

@@ -1,5 +1,6 @@
 //! `playhouse compare A B`: two models, programs, revisions or measurements with the same cases.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -7,9 +8,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::host::eval::compare::{ComparedCase, Comparison};
-use crate::host::eval::measured::Measured;
+use crate::host::eval::measured::{Measured, Verdict};
 use crate::host::eval::part::Part;
-use crate::host::stats::{Difference, Judgement, Ratio, pass_all, score};
+use crate::host::stats::{Difference, Judgement, MIN_TO_DECIDE, Ratio, pass_all, score};
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
 use crate::serve::cli::commands::evaluation::side::{Side, Wanted};
 use crate::serve::cli::commands::evaluation::words::{
@@ -152,8 +153,12 @@ impl Told<'_> {
         let times = if a.k == b.k { a.k.to_string() } else { format!("{} and {}", a.k, b.k) };
         let n_invalid = a.n_invalid() + b.n_invalid();
         let heading = heading(a.cases.len(), &times, a.n_missing + b.n_missing, n_invalid, self.spent);
-        let mut text =
-            format!("A  {}, {}\nB  {}, {}\n{heading}\n", self.arguments.a, a.model, self.arguments.b, b.model);
+        let mut text = String::new();
+        for (letter, name, side) in [("A", &self.arguments.a, a), ("B", &self.arguments.b, b)] {
+            let model = if **name == *side.model { String::new() } else { format!(", model {}", side.model) };
+            let _ = writeln!(text, "{letter}  {name}{model}");
+        }
+        let _ = writeln!(text, "{heading}");
         let sides = |name: String, value: &dyn Fn(&Measured) -> String, then: String| [name, value(a), value(b), then];
         let mut rows = vec![["", "A", "B", ""].map(str::to_owned)];
         let verdict = comparison.difference.map_or(String::new(), |difference| self.verdict(&difference));
@@ -173,6 +178,7 @@ impl Told<'_> {
         }
         let different = comparison.cases.iter().filter(|case| case.a.rate() != case.b.rate());
         text.extend(different.map(case_text));
+        text.push_str(&invalid([a, b]));
         text
     }
 
@@ -180,9 +186,14 @@ impl Told<'_> {
     fn verdict(&self, difference: &Difference) -> String {
         let judgement = difference.judgement(self.margin());
         let spread = spread(difference.mean, difference.interval);
-        let seen = difference.detectable.filter(|_| judgement == Judgement::Undecided);
-        let seen = seen.map(|seen| format!("; a difference of {} would be seen 4 times of 5", number(seen)));
-        format!("{spread}, {}: {judgement}{}", chance(difference.p), seen.unwrap_or_default())
+        let next = match difference.detectable {
+            _ if judgement != Judgement::Undecided => String::new(),
+            Some(seen) if difference.n_cases >= MIN_TO_DECIDE => {
+                format!("; a difference of {} would be seen 4 times of 5", number(seen))
+            }
+            Some(_) | None => format!("; fewer than {MIN_TO_DECIDE} cases decide nothing"),
+        };
+        format!("{spread}, {}: {judgement}{next}", chance(difference.p))
     }
 
     fn to_json(&self) -> Value {
@@ -253,6 +264,14 @@ fn case_text(case: &ComparedCase) -> String {
         text.push_str(if part.may_be_chance() { " (may be chance)" } else { "" });
     }
     text + "\n"
+}
+
+/// Why runs are invalid, each reason once.
+fn invalid(sides: [&Measured; 2]) -> String {
+    let trials = sides.into_iter().flat_map(|side| &side.cases).flat_map(|case| &case.trials);
+    let invalid = trials.filter(|trial| trial.verdict == Verdict::Invalid);
+    let reasons: BTreeSet<&str> = invalid.filter_map(|trial| trial.why.as_deref()?.lines().next()).collect();
+    reasons.into_iter().map(|reason| format!("invalid: {}\n", clean(reason))).collect()
 }
 
 /// The step; of a line in the same playbook its number alone.

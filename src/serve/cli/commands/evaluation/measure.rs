@@ -22,6 +22,12 @@ pub(super) struct MeasureArguments {
     /// The model, as for `run` [default: the one that is configured]
     #[arg(long, value_name = "ID")]
     pub(super) model: Option<String>,
+    /// The model that plays users, of cases in which somebody plays one
+    #[arg(long, value_name = "ID")]
+    user_model: Option<String>,
+    /// The model that judges, of cases in which a check asks a judge
+    #[arg(long, value_name = "ID")]
+    judge: Option<String>,
     /// Begin no further run once so much is spent, by `[prices]`
     #[arg(long, value_name = "COST", value_parser = cost)]
     budget: Option<f64>,
@@ -77,6 +83,11 @@ impl<'a> Bench<'a> {
                 "there is no case; cases are files `NAME.test.md` that expect calls, variables or an outcome (see \
                  docs/evaluating.md)",
             ));
+        }
+        for (option, given) in [("--user-model", &arguments.user_model), ("--judge", &arguments.judge)] {
+            if given.is_some() {
+                return Err(Failure::wrong(format!("{option}: none of these cases asks it; leave it out")));
+            }
         }
         // Of the environment what says which model it is, and where.
         let Environment { api_key, base_url, model, local_ports, .. } = console.environment.clone();

@@ -1,0 +1,4 @@
+//! Cases that are measured: where runs part, the order of runs, and `eval` and `compare` through the real binary.
+
+mod part;
+mod schedule;
