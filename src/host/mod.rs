@@ -72,4 +72,6 @@ pub mod summary;
 
 pub mod travel;
 
+pub mod checks;
+
 pub mod why;

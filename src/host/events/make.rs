@@ -46,6 +46,11 @@ impl EventMaker {
         }
     }
 
+    /// The program as it is now.
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
     /// Where the session stands: after the last event that has a mark.
     pub fn mark(&self) -> Mark {
         self.mark

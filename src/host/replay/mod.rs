@@ -114,7 +114,7 @@ pub fn replay_watched(
     witnesses: Option<Witnesses<'_>>,
     watch: &mut dyn FnMut(Timestamp, &Progress),
 ) -> Result<Replayed, SessionError> {
-    let mut follower = Follower::begin(records, witnesses)?;
+    let mut follower = Follower::begin(records, programs_of(witnesses))?;
     let began = follower.time;
     follower.follow_watched(&records[1..], witnesses, watch)?;
     let mut n_directives = 0;
@@ -204,10 +204,10 @@ impl Outstanding {
 
 impl Follower {
     /// The machine after the journal's first record, before it has moved.
-    pub(crate) fn begin(records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<Follower, SessionError> {
+    pub(crate) fn begin(records: &[Record], programs: Option<&ProgramCache>) -> Result<Follower, SessionError> {
         let begun = begun_of(records)?;
         let time = records.first().map(Record::timestamp).unwrap_or_default();
-        let begin = to_begin(begun, time, witnesses)?;
+        let begin = to_begin(begun, time, programs)?;
         let maker = EventMaker::new(begun.session.clone(), begin.program.clone());
         Ok(Follower {
             session: begun.session.clone(),
@@ -297,7 +297,7 @@ impl Follower {
     ) -> Result<(), SessionError> {
         let event = match (record.body.to_event(), &record.body) {
             (Some(event), _) => event,
-            (None, RecordBody::ProgramChanged(changed)) => to_change(changed, witnesses)?,
+            (None, RecordBody::ProgramChanged(changed)) => to_change(changed, programs_of(witnesses))?,
             (None, _) => return Err(self.differs(record, "a session begins twice")),
         };
         self.check(record, &event, stop, witnesses)?;
@@ -457,29 +457,34 @@ fn text_of(roots: &[Arc<str>], files: &[FileWire]) -> ProgramText {
     ProgramText { roots: roots.to_vec(), files: files.to_vec() }
 }
 
+/// Programs that have been read before.
+pub(crate) fn programs_of(witnesses: Option<Witnesses<'_>>) -> Option<&ProgramCache> {
+    witnesses.map(|witnesses| witnesses.programs)
+}
+
 /// The program of a record, and its tools.
 fn load(
     text: &ProgramText,
     tools: &[ToolWire],
-    witnesses: Option<Witnesses<'_>>,
+    programs: Option<&ProgramCache>,
 ) -> Result<(Arc<Program>, Arc<[ToolSignature]>), SessionError> {
     let tools: Arc<[ToolSignature]> = tools.iter().map(ToolWire::to_tool).collect();
     let signatures: Vec<_> = tools.iter().map(|tool| tool.signature.clone()).collect();
-    let loaded = match witnesses {
-        Some(witnesses) => witnesses.programs.load(text, signatures),
+    let loaded = match programs {
+        Some(programs) => programs.load(text, signatures),
         None => text.load_good(&signatures),
     };
     Ok((loaded.map_err(SessionError::Program)?, tools))
 }
 
-fn to_change(changed: &ProgramChanged, witnesses: Option<Witnesses<'_>>) -> Result<Event, SessionError> {
-    let (program, tools) = load(&text_of(&changed.roots, &changed.files), &changed.tools, witnesses)?;
+fn to_change(changed: &ProgramChanged, programs: Option<&ProgramCache>) -> Result<Event, SessionError> {
+    let (program, tools) = load(&text_of(&changed.roots, &changed.files), &changed.tools, programs)?;
     Ok(Event::ProgramChanged { program: NewProgram(program), tools, reopened: changed.reopened })
 }
 
 /// All that the machine began with, without any file.
-fn to_begin(begun: &Begun, time: Timestamp, witnesses: Option<Witnesses<'_>>) -> Result<Begin, SessionError> {
-    let (program, tools) = load(&text_of(&begun.roots, &begun.files), &begun.tools, witnesses)?;
+fn to_begin(begun: &Begun, time: Timestamp, programs: Option<&ProgramCache>) -> Result<Begin, SessionError> {
+    let (program, tools) = load(&text_of(&begun.roots, &begun.files), &begun.tools, programs)?;
     let entry = begun.entry.as_ref().map(|entry| find_entry(&program, entry)).transpose()?;
     let arguments = begun.arguments.as_map().cloned().unwrap_or_default();
     Ok(Begin { program, settings: begun.settings.clone(), tools, entry, arguments, time })

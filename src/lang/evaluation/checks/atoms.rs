@@ -207,7 +207,8 @@ impl<'t> Scanner<'t> {
         } else {
             self.eat("fails").then_some(ResultPattern::Fails)
         };
-        Ok(CallPattern { name, arguments, result })
+        let span = name.span.to(Span::new(self.file, self.place(), self.place()));
+        Ok(CallPattern { name, arguments, result, span })
     }
 
     /// What stands between the brackets of a call.

@@ -118,6 +118,8 @@ pub struct CallPattern {
     pub arguments: Vec<ArgumentPattern>,
     /// What came of it; none: the making of the call is meant.
     pub result: Option<ResultPattern>,
+    /// Where all of it is written.
+    pub span: Span,
 }
 
 /// What is said of one argument.
@@ -202,25 +204,12 @@ impl Check {
     pub fn parse(text: &str, file: FileId, offset: usize) -> Result<Check, Box<Diagnostic>> {
         read::read(text, file, offset)
     }
-}
 
-impl CheckKind {
-    /// The atoms, in the order written.
-    pub fn atoms(&self) -> Vec<&Atom> {
-        match self {
-            CheckKind::Happens(atom)
-            | CheckKind::Never(atom)
-            | CheckKind::Times(atom, _)
-            | CheckKind::AtMost { atom, .. }
-            | CheckKind::OnlyIf(atom, _) => vec![atom],
-            CheckKind::OnlyAfter(atom, other) | CheckKind::FollowedBy { atom, next: other, .. } => vec![atom, other],
-            CheckKind::After { after, until, never } => [after].into_iter().chain(until).chain([never]).collect(),
-            CheckKind::OnlyKnowing(..)
-            | CheckKind::AtEnd(_)
-            | CheckKind::Matches { .. }
-            | CheckKind::Bounded { .. }
-            | CheckKind::Judge(_) => Vec::new(),
-        }
+    /// What stands at a place in it.
+    pub fn text_at(&self, span: Span) -> &str {
+        let start = self.span.start;
+        let at = |place: u32| place.checked_sub(start).map_or(usize::MAX, |at| at as usize);
+        self.text.get(at(span.start)..at(span.end)).unwrap_or("")
     }
 }
 
