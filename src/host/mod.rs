@@ -80,4 +80,6 @@ pub mod travel;
 
 pub mod backtest;
 
+pub mod checks;
+
 pub mod why;

@@ -31,6 +31,14 @@ pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What is wrong with a text that is no regular expression, and what to do about it.
+pub(crate) fn regex_fault(source: &str, error: &regex::Error) -> (String, &'static str) {
+    let cause = error.to_string();
+    let cause = cause.lines().last().unwrap_or("").trim_start_matches("error: ");
+    let next = "mend it; a character with a meaning is written with a `\\` before it";
+    (format!("`{source}` is no regular expression: {cause}"), next)
+}
+
 /// What a panic said.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

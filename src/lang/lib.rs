@@ -33,7 +33,7 @@ pub mod plan;
 mod lower;
 
 pub mod analysis;
-pub mod diff;
+pub mod evaluation;
 
 /// What loading gives.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use playhouse::host::journal::wire::{FileWire, ToolWire};
 use playhouse::host::replay::replay;
 use playhouse::host::travel::Timeline;
 use playhouse::host::why::history;
-use playhouse::lang::diff::changes::{ChangeKind, ProgramChanges};
+use playhouse::lang::analysis::diff::changes::{ChangeKind, ProgramChanges};
 use playhouse::value::Value;
 use playhouse::vm::Machine;
 use playhouse::vm::protocol::view::View;

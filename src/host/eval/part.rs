@@ -11,7 +11,7 @@ use fastrand::Rng;
 use crate::host::events::PublicBody;
 use crate::host::stats::{N_DRAWS, is_significant, p_of_draws};
 use crate::host::travel::Run;
-use crate::lang::diff::matching::Matching;
+use crate::lang::analysis::diff::matching::Matching;
 use crate::lang::program::Program;
 use crate::vm::protocol::CallKind;
 

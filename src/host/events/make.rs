@@ -46,6 +46,11 @@ impl EventMaker {
         }
     }
 
+    /// The program as it is now.
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
     /// Where the session stands: after the last event that has a mark.
     pub fn mark(&self) -> Mark {
         self.mark
@@ -197,9 +202,12 @@ impl EventMaker {
 
 fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
     match fact {
-        Fact::TurnStarted { kind, n_messages, prompt_tokens } => {
-            PublicBody::TurnStarted { kind: *kind, messages: *n_messages, prompt_tokens: *prompt_tokens }
-        }
+        Fact::TurnStarted { kind, n_messages, prompt_tokens, untaken } => PublicBody::TurnStarted {
+            kind: *kind,
+            messages: *n_messages,
+            prompt_tokens: *prompt_tokens,
+            untaken: untaken.iter().map(|call| call.0).collect(),
+        },
         Fact::TurnFinished { turn: _, end, usage, discarded_tokens, estimated, ms } => PublicBody::TurnFinished {
             end: *end,
             prompt_tokens: usage.prompt_tokens,
@@ -218,11 +226,12 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
             origin: value.origin(),
         },
         Fact::VariableRemoved { name, reason } => PublicBody::VariableRemoved { variable: name.clone(), reason },
-        Fact::CallQueued { call, name, kind, arguments } => PublicBody::CallQueued {
+        Fact::CallQueued { call, name, kind, arguments, written_in } => PublicBody::CallQueued {
             call: call.0,
             callable: name.clone(),
             kind: *kind,
             args: shown_arguments(arguments),
+            written_in: written_in.map(|turn| turn.0),
         },
         Fact::CallStarted { call, name, kind, attempt } => {
             PublicBody::CallStarted { call: call.0, callable: name.clone(), kind: *kind, attempt: *attempt }

@@ -151,6 +151,9 @@ pub enum PublicBody {
         kind: TurnKind,
         messages: usize,
         prompt_tokens: u64,
+        /// Calls that have ended and of whose results the request does not tell.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        untaken: Vec<u64>,
     },
     TurnFinished {
         #[serde(serialize_with = "wire::word")]
@@ -193,6 +196,9 @@ pub enum PublicBody {
         #[serde(serialize_with = "wire::word")]
         kind: CallKind,
         args: Value,
+        /// The turn whose reply holds it; none: the interpreter makes it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        written_in: Option<u64>,
     },
     CallStarted {
         call: u64,

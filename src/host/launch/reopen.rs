@@ -13,7 +13,7 @@ use crate::host::program::{ProgramText, load_files};
 use crate::host::replay::{Stop, begun_of, last_text, replay};
 use crate::host::session::{Kept, Session, SessionError};
 use crate::host::tool::registry::Registry;
-use crate::lang::diff::changes::ProgramChanges;
+use crate::lang::analysis::diff::changes::ProgramChanges;
 use crate::lang::program::{Program, Signature};
 use crate::vm::protocol::Outcome;
 

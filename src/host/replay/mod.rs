@@ -114,7 +114,7 @@ pub fn replay_watched(
     witnesses: Option<Witnesses<'_>>,
     watch: &mut dyn FnMut(Timestamp, &Progress),
 ) -> Result<Replayed, SessionError> {
-    let mut follower = Follower::begin(records, witnesses)?;
+    let mut follower = Follower::begin(records, programs_of(witnesses))?;
     let began = follower.time;
     follower.follow_watched(&records[1..], witnesses, watch)?;
     let mut n_directives = 0;
@@ -204,9 +204,9 @@ impl Outstanding {
 
 impl Follower {
     /// The machine after the journal's first record, before it has moved.
-    pub(crate) fn begin(records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<Follower, SessionError> {
+    pub(crate) fn begin(records: &[Record], programs: Option<&ProgramCache>) -> Result<Follower, SessionError> {
         let begun = begun_of(records)?;
-        let (program, tools) = load(&text_of(&begun.roots, &begun.files), &begun.tools, witnesses)?;
+        let (program, tools) = load(&text_of(&begun.roots, &begun.files), &begun.tools, programs)?;
         Follower::begin_with(records, program, tools)
     }
 
@@ -310,7 +310,7 @@ impl Follower {
     ) -> Result<(), SessionError> {
         let event = match (record.body.to_event(), &record.body) {
             (Some(event), _) => event,
-            (None, RecordBody::ProgramChanged(changed)) => to_change(changed, witnesses)?,
+            (None, RecordBody::ProgramChanged(changed)) => to_change(changed, programs_of(witnesses))?,
             (None, _) => return Err(self.differs(record, "a session begins twice")),
         };
         self.check(record, &event, stop, witnesses)?;
@@ -470,23 +470,28 @@ fn text_of(roots: &[Arc<str>], files: &[FileWire]) -> ProgramText {
     ProgramText { roots: roots.to_vec(), files: files.to_vec() }
 }
 
+/// Programs that have been read before.
+pub(crate) fn programs_of(witnesses: Option<Witnesses<'_>>) -> Option<&ProgramCache> {
+    witnesses.map(|witnesses| witnesses.programs)
+}
+
 /// The program of a record, and its tools.
 fn load(
     text: &ProgramText,
     tools: &[ToolWire],
-    witnesses: Option<Witnesses<'_>>,
+    programs: Option<&ProgramCache>,
 ) -> Result<(Arc<Program>, Arc<[ToolSignature]>), SessionError> {
     let tools: Arc<[ToolSignature]> = tools.iter().map(ToolWire::to_tool).collect();
     let signatures: Vec<_> = tools.iter().map(|tool| tool.signature.clone()).collect();
-    let loaded = match witnesses {
-        Some(witnesses) => witnesses.programs.load(text, signatures),
+    let loaded = match programs {
+        Some(programs) => programs.load(text, signatures),
         None => text.load_good(&signatures),
     };
     Ok((loaded.map_err(SessionError::Program)?, tools))
 }
 
-fn to_change(changed: &ProgramChanged, witnesses: Option<Witnesses<'_>>) -> Result<Event, SessionError> {
-    let (program, tools) = load(&text_of(&changed.roots, &changed.files), &changed.tools, witnesses)?;
+fn to_change(changed: &ProgramChanged, programs: Option<&ProgramCache>) -> Result<Event, SessionError> {
+    let (program, tools) = load(&text_of(&changed.roots, &changed.files), &changed.tools, programs)?;
     Ok(Event::ProgramChanged { program: NewProgram(program), tools, reopened: changed.reopened })
 }
 

@@ -15,7 +15,7 @@ use crate::host::residents::Residents;
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::State;
 use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionGone, SessionHandle, Subscription};
-use crate::host::travel::{Timeline, history};
+use crate::host::travel::whole_history;
 
 /// So many events of a session may wait for a slow reader; then nothing more comes, and the reader comes back with its
 /// mark.
@@ -213,11 +213,7 @@ impl Feed {
             }
         };
         let walk = residents.walk().await?;
-        let past = on_thread(move || {
-            let timeline = Timeline::new(records)?;
-            history(&timeline, timeline.end())
-        });
-        let past = past.await?;
+        let past = on_thread(move || whole_history(&records)).await?;
         drop(walk);
         let last = past.iter().rev().find_map(|step| step.event.mark).unwrap_or(Mark::START);
         if self.heard.is_some_and(|mark| mark > last) {

@@ -5,7 +5,7 @@ use crate::host::debug::stepping::Reason;
 use crate::host::journal::Journal;
 use crate::host::journal::tail::TailBuffer;
 use crate::host::replay::error::SessionError;
-use crate::host::replay::{Follower, Outstanding, on_thread};
+use crate::host::replay::{Follower, Outstanding, on_thread, programs_of};
 use crate::host::session::Session;
 use crate::host::session::task::Timer;
 use crate::host::session::world::World;
@@ -68,7 +68,7 @@ impl Session {
 fn follow(world: &World, fork: &Fork) -> Result<(Follower, Outstanding), SessionError> {
     let witnesses = Some(world.witnesses());
     let (kept, answers) = fork.records.split_at(fork.n_kept.min(fork.records.len()));
-    let mut follower = Follower::begin(kept, witnesses)?;
+    let mut follower = Follower::begin(kept, programs_of(witnesses))?;
     follower.follow(&kept[1..], witnesses)?;
     for _ in 0..fork.point.directive {
         follower.advance();

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use crate::host::events::PublicEvent;
 use crate::host::journal::record::Record;
+use crate::host::program::ProgramCache;
+use crate::host::replay::begun_of;
 use crate::host::replay::error::SessionError;
+use crate::host::secrets::MASK;
 use crate::host::travel::point::Point;
-use crate::host::travel::steps::history;
-use crate::host::travel::timeline::Timeline;
+use crate::host::travel::steps::whole;
 use crate::lang::program::Program;
+use crate::value::{Map, Value};
 
 /// What one session did. Of one that is stored, each event has its point; of one that was listened to, none has.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub struct Run {
     pub session: Arc<str>,
     /// The program that it began with: what its events name stands there, unless the program was changed.
     pub program: Arc<Program>,
+    /// What it was given to begin with; secrets are masked.
+    pub arguments: Map,
     /// What happened, in order; secrets are masked.
     pub events: Vec<PublicEvent>,
     /// As many as events, or none.
@@ -24,9 +29,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// The run of a session that was listened to from its first event on.
+    /// The run of a session that was listened to from its first event on, and that was given nothing to begin with.
     pub fn listened(session: Arc<str>, program: Arc<Program>, events: Vec<PublicEvent>) -> Run {
-        Run { session, program, events, points: Vec::new() }
+        Run { session, program, arguments: Map::new(), events, points: Vec::new() }
     }
 
     /// The run of a session that is stored.
@@ -34,12 +39,31 @@ impl Run {
     /// # Errors
     /// The records hold no session, or the machine does not follow them.
     pub fn stored(records: Vec<Record>) -> Result<Run, SessionError> {
-        let timeline = Timeline::new(records)?;
-        let program = timeline.at(timeline.start())?.machine.program().clone();
-        let session = timeline.begun()?.session.clone();
-        let steps = history(&timeline, timeline.end())?;
+        Run::one_of_many(&records, &ProgramCache::default())
+    }
+
+    /// The same, of one of many sessions: `programs` are those that were read for the others.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn one_of_many(records: &[Record], programs: &ProgramCache) -> Result<Run, SessionError> {
+        let (program, steps) = whole(records, Some(programs))?;
+        let begun = begun_of(records)?;
         let (points, events) = steps.into_iter().map(|step| (step.point, step.event)).unzip();
-        Ok(Run { session, program, events, points })
+        let run = Run { points, ..Run::listened(begun.session.clone(), program, events) };
+        Ok(run.with_arguments(begun.arguments.as_map().cloned().unwrap_or_default()))
+    }
+
+    /// The same, of a session that was given this to begin with; what the program declares secret is masked.
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: Map) -> Run {
+        let is_secret = |name: &str| self.program.agents.iter().any(|agent| agent.declares_secret(name));
+        let shown = |(name, value): (Arc<str>, Value)| match is_secret(&name) {
+            true => (name, Value::str(MASK)),
+            false => (name, value),
+        };
+        self.arguments = arguments.into_iter().map(shown).collect();
+        self
     }
 
     /// Where the event at this index stands in the stored session.

@@ -1,14 +1,16 @@
 //! What a session did, step by step, in the words of the public events.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::host::events::PublicEvent;
 use crate::host::events::make::EventMaker;
-use crate::host::journal::record::Record;
-use crate::host::replay::Stop;
+use crate::host::journal::record::{Begun, Record};
+use crate::host::program::ProgramCache;
 use crate::host::replay::error::SessionError;
+use crate::host::replay::{Follower, Stop, begun_of};
 use crate::host::travel::point::Point;
-use crate::host::travel::timeline::Timeline;
+use crate::host::travel::timeline::{Timeline, misnumbered};
 use crate::lang::program::Program;
 use crate::vm::protocol::{Location, Progress};
 
@@ -36,31 +38,95 @@ pub fn steps(timeline: &Timeline, from: Point, to: Point) -> Result<Vec<Step>, S
 /// # Errors
 /// There is no such point.
 pub fn history(timeline: &Timeline, to: Point) -> Result<Vec<Step>, SessionError> {
-    let begun = timeline.begun()?;
     // From the beginning: plans that were written meanwhile and changed programs have names, too.
     let start = timeline.start();
-    let mut maker = EventMaker::new(begun.session.clone(), timeline.at(start)?.machine.program().clone());
-    // The event as it was told then.
-    let at = |point: Point, event: PublicEvent| {
-        let record = usize::try_from(point.seq - 1).ok().and_then(|index| timeline.records().get(index));
-        PublicEvent { time: record.map(Record::timestamp).unwrap_or_default(), ..event }
-    };
-    let began = Step { point: start, event: at(start, maker.started(begun.model.clone())), words: None };
-    let mut steps = vec![began];
-    timeline.walk(start, to, &mut |machine, point, progress| {
-        let event = maker.of_progress(progress);
-        let words = match progress {
-            Progress::Reached(place) => words_of(machine.program(), place.location),
-            Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => None,
-        };
-        steps.extend(event.map(|event| Step { point, event: at(point, event), words }));
+    let program = timeline.at(start)?.machine.program().clone();
+    let mut told = Told::begun(timeline.begun()?, program, timeline.records());
+    timeline.walk(start, to, &mut |_, point, progress| {
+        told.note(point, progress);
         ControlFlow::Continue(())
     })?;
-    if let Some(Stop::Finished(outcome)) = timeline.at(to)?.stop {
-        let end = maker.of_progress(&Progress::Finished(outcome));
-        steps.extend(end.map(|event| Step { point: to, event: at(to, event), words: None }));
+    told.end(to, timeline.at(to)?.stop);
+    Ok(told.steps)
+}
+
+/// All that happened in a session, as [`history`] tells it, in one pass: for whoever wants no other point of its past.
+///
+/// # Errors
+/// The records hold no session, or the machine does not follow them.
+pub fn whole_history(records: &[Record]) -> Result<Vec<Step>, SessionError> {
+    whole(records, None).map(|(_, steps)| steps)
+}
+
+/// The same, with the program that the session began with. `programs` are those that were read before.
+pub(super) fn whole(
+    records: &[Record],
+    programs: Option<&ProgramCache>,
+) -> Result<(Arc<Program>, Vec<Step>), SessionError> {
+    let mut follower = Follower::begin(records, programs)?;
+    let program = follower.machine.program().clone();
+    let mut told = Told::begun(begun_of(records)?, program.clone(), records);
+    let (mut point, mut stop) = (Point::START, None);
+    for (index, record) in records.iter().enumerate() {
+        if record.seq != index as u64 + 1 {
+            return Err(SessionError::Replay { seq: index as u64, found: misnumbered(record) });
+        }
+        if index > 0 {
+            follower.handle(record, stop.as_ref(), None)?;
+        }
+        point = Point::new(record.seq, 0);
+        let advanced = follower.advance_before(records.get(index + 1), &mut |_, progress| {
+            if !matches!(progress, Progress::Blocked(_) | Progress::Finished(_)) {
+                point.directive += 1;
+                told.note(point, progress);
+            }
+        })?;
+        stop = advanced.stop;
     }
-    Ok(steps)
+    told.end(point, stop);
+    Ok((program, told.steps))
+}
+
+/// What has been told of a session.
+struct Told<'r> {
+    maker: EventMaker,
+    records: &'r [Record],
+    steps: Vec<Step>,
+}
+
+impl<'r> Told<'r> {
+    /// That it has begun, with this program.
+    fn begun(begun: &Begun, program: Arc<Program>, records: &'r [Record]) -> Told<'r> {
+        let mut maker = EventMaker::new(begun.session.clone(), program);
+        let event = maker.started(begun.model.clone());
+        let mut told = Told { maker, records, steps: Vec::new() };
+        told.push(Point::START, event, None);
+        told
+    }
+
+    fn push(&mut self, point: Point, event: PublicEvent, words: Option<String>) {
+        // The event as it was told then.
+        let record = usize::try_from(point.seq - 1).ok().and_then(|index| self.records.get(index));
+        let event = PublicEvent { time: record.map(Record::timestamp).unwrap_or_default(), ..event };
+        self.steps.push(Step { point, event, words });
+    }
+
+    /// What the machine did before the point.
+    fn note(&mut self, point: Point, progress: &Progress) {
+        let Some(event) = self.maker.of_progress(progress) else { return };
+        let words = match progress {
+            Progress::Reached(place) => words_of(self.maker.program(), place.location),
+            Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => None,
+        };
+        self.push(point, event, words);
+    }
+
+    /// The end of the program, if it is there.
+    fn end(&mut self, point: Point, stop: Option<Stop>) {
+        if let Some(Stop::Finished(outcome)) = stop {
+            self.note(point, &Progress::Finished(outcome));
+        }
+    }
 }
 
 /// The words of a line as they are written; none at a heading. Of a plan that a model wrote, the program's sources hold

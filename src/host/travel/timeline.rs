@@ -265,7 +265,7 @@ impl Timeline {
         for index in n_records..self.records.len() {
             let record = &self.records[index];
             if record.seq != index as u64 + 1 {
-                return Err(cursor.differs(&format!("the record behind it has the number {}", record.seq)));
+                return Err(cursor.differs(&misnumbered(record)));
             }
             if index > 0 {
                 cursor.handle(record)?;
@@ -313,6 +313,11 @@ impl Cursor {
     fn differs(&self, found: &str) -> SessionError {
         SessionError::Replay { seq: self.point.seq, found: found.to_owned() }
     }
+}
+
+/// That a record does not follow the one before it.
+pub(super) fn misnumbered(record: &Record) -> String {
+    format!("the record behind it has the number {}", record.seq)
 }
 
 /// What it takes to handle a record, in the unit of [`FIRST_INTERVAL`].

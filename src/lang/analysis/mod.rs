@@ -2,6 +2,7 @@
 
 mod call_graph;
 pub(crate) mod checks;
+pub mod diff;
 pub mod explain;
 pub mod inlining;
 pub mod layout;

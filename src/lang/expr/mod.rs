@@ -22,7 +22,7 @@ pub use crate::expr::lexer::{number_word, read_number};
 pub(crate) use crate::expr::names::identifier;
 pub use crate::expr::names::{LAST_CALL_FAILED, begins_name, continues_name, scan_name, scan_reference};
 pub(crate) use crate::expr::parser::{
-    Arguments, Style, parse_arguments, parse_as, parse_operand, parse_prefix, too_deep_message,
+    Arguments, Style, expect_condition, parse_arguments, parse_as, parse_operand, parse_prefix, too_deep_message,
 };
 pub use crate::expr::parser::{ExprError, MAX_DEPTH, parse, parse_condition};
 pub use crate::expr::tree::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};

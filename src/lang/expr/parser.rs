@@ -101,7 +101,7 @@ pub(crate) fn parse_arguments(text: &str, file: FileId, offset: usize) -> Result
 }
 
 /// Only booleans are conditions. `$a is "x" or "y"` is English for something else than it says here.
-fn expect_condition(expr: &Expr) -> Result<(), ExprError> {
+pub(crate) fn expect_condition(expr: &Expr) -> Result<(), ExprError> {
     let never = match &expr.kind {
         ExprKind::Literal(value) => !matches!(value, Value::Bool(_)),
         ExprKind::List(_) | ExprKind::Map(_) | ExprKind::Text(_) | ExprKind::Range(..) | ExprKind::Length(_) => true,

@@ -137,7 +137,7 @@ impl Expr {
     }
 
     /// Calls `visit` with every reference, in order of mention.
-    pub(crate) fn for_each_reference<'a>(&'a self, visit: &mut impl FnMut(&'a Reference)) {
+    pub fn for_each_reference<'a>(&'a self, visit: &mut impl FnMut(&'a Reference)) {
         self.for_each(&mut |expr| {
             if let ExprKind::Reference(reference) = &expr.kind {
                 visit(reference);

@@ -124,6 +124,13 @@ impl Program {
         (owner.id == agent || self.playbook(*found).public).then_some(*found)
     }
 
+    /// All playbooks that a name means, whoever says it: `Playbook` of any agent, or `Agent.Playbook`.
+    pub fn playbooks_named<'p, 'n>(&'p self, name: &'n str) -> impl Iterator<Item = &'p Playbook> + use<'p, 'n> {
+        let (agent, name) = name.split_once('.').map_or((None, name), |(agent, name)| (Some(agent), name));
+        let is_of = move |playbook: &Playbook| agent.is_none_or(|agent| *self.agent(playbook.agent).name == *agent);
+        self.playbooks.iter().filter(move |playbook| *playbook.name == *name && is_of(playbook))
+    }
+
     /// The plan with `id`; none: it is one that a model wrote while a session ran.
     pub fn plan(&self, id: PlanId) -> Option<&Arc<Plan>> {
         self.plans.get(id.0 as usize)

@@ -42,11 +42,11 @@ impl Interpreter {
                 self.set_variable(result, list.with_value(Value::list(Vec::new())));
             }
         }
-        let mut first = None;
+        let (mut first, written_in) = (None, self.turn());
         for (index, arguments) in bound.into_iter().enumerate() {
             let depth = self.stack.frames.len() - 1;
             let Some(arguments) = self.admit_arguments(depth, resolved.callee, &name, arguments) else { break };
-            let call = self.queue_call(resolved, arguments, result.clone());
+            let call = self.queue_call(resolved, arguments, result.clone(), written_in);
             let one_of = OneOf { first: *first.get_or_insert(call), index, n_all };
             if let Some(queued) = self.stack.core_mut().queue.get_mut(call) {
                 queued.one_of = Some(one_of);

@@ -14,7 +14,7 @@ use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
 use crate::protocol::{
-    CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, INTERRUPTED, Origin, Tracked, Usage,
+    CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, INTERRUPTED, Origin, Tracked, TurnId, Usage,
 };
 use crate::variables::bounds::bound_outcome;
 use crate::variables::display::shorten;
@@ -29,17 +29,19 @@ impl Interpreter {
         resolved: &Resolved,
         arguments: Vec<(Arc<str>, Tracked)>,
         result_name: Option<Arc<str>>,
+        written_in: Option<TurnId>,
     ) -> CallId {
-        self.queue_call_at(self.stack.frames.len() - 1, resolved, arguments, result_name)
+        self.queue_call_at(self.stack.frames.len() - 1, resolved, arguments, result_name, written_in)
     }
 
-    /// Puts a call into the queue of the frame at a depth.
+    /// Puts a call into the queue of the frame at a depth. `written_in`: the reply that holds it, if one does.
     pub(crate) fn queue_call_at(
         &mut self,
         depth: usize,
         resolved: &Resolved,
         mut arguments: Vec<(Arc<str>, Tracked)>,
         result_name: Option<Arc<str>>,
+        written_in: Option<TurnId>,
     ) -> CallId {
         let is_top = depth + 1 == self.stack.frames.len();
         let is_playbook = self.stack.frames[depth].playbook().is_some();
@@ -52,7 +54,8 @@ impl Interpreter {
             Callee::Tool(_) => self.stack.resolve_assets(depth, &name, &mut arguments).err(),
             Callee::Playbook(_) | Callee::Plan(_) | Callee::Model | Callee::Gone(_) => None,
         };
-        self.report_at(place, Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone() });
+        let queued = Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone(), written_in };
+        self.report_at(place, queued);
         let agent = self.stack.frames[depth].core().agent;
         let mut queued = QueuedCall::new(id, name.clone(), resolved.callee, arguments, result_name, place);
         queued.is_result_secret =
@@ -299,6 +302,12 @@ impl Stack {
     pub(crate) fn find_callee(&self, name: &str) -> Result<Resolved, String> {
         let (agent, caller) = caller_of(&self.frames);
         Callees::new(&self.program, &self.tools, &self.prompts, agent, caller).find(name)
+    }
+
+    /// The calls, of whatever frame, that have ended and of whose results nobody knows yet: they wait to be taken.
+    pub(crate) fn untaken_calls(&self) -> Vec<CallId> {
+        let queues = self.frames.iter().flat_map(|frame| frame.core().queue.iter());
+        queues.filter(|queued| matches!(queued.state(), CallState::Done(_))).map(|queued| queued.id).collect()
     }
 
     /// The calls, of whatever frame, that the world was told to start and that have not ended.

@@ -1,6 +1,6 @@
 //! Where the frame of a playbook goes on in another text of it.
 
-use playhouse_lang::diff::matching::Matching;
+use playhouse_lang::analysis::diff::matching::Matching;
 use playhouse_lang::program::flow_graph::{EdgeKind, Node};
 use playhouse_lang::program::{Mode, Playbook, StepId, StepKind};
 

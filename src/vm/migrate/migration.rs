@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use playhouse_lang::diff::changes::changed_files;
-use playhouse_lang::diff::matching::Matching;
+use playhouse_lang::analysis::diff::changes::changed_files;
+use playhouse_lang::analysis::diff::matching::Matching;
 use playhouse_lang::program::{AgentId, EntryId, PlaybookId, Program};
 
 use crate::protocol::fault::Fault;

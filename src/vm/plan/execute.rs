@@ -90,7 +90,7 @@ impl Interpreter {
                 PlanRequest::Call { resolved, arguments, unit } => {
                     let name = resolved.signature.name.clone();
                     let arguments = self.admit_arguments(depth, resolved.callee, &name, arguments)?;
-                    let call = self.queue_call_at(depth, &resolved, arguments, None);
+                    let call = self.queue_call_at(depth, &resolved, arguments, None, None);
                     requests.extend(self.tell_plan(depth, PlanEvent::CallQueued { call, unit, resolved: &resolved }));
                 }
                 PlanRequest::Take(call) => self.take_plan_call(depth, call),

@@ -23,6 +23,9 @@ pub enum Fact {
         n_messages: usize,
         /// Estimated tokens of the request.
         prompt_tokens: u64,
+        /// Calls that have ended and of whose results the request does not tell: they wait to be taken by the frames
+        /// below.
+        untaken: Vec<CallId>,
     },
     /// A turn's reply is over.
     TurnFinished {
@@ -72,6 +75,8 @@ pub enum Fact {
         kind: CallKind,
         /// By parameter name.
         arguments: Vec<(Arc<str>, Tracked)>,
+        /// The turn whose reply holds it; none: the interpreter makes it, for an explicit line or a plan.
+        written_in: Option<TurnId>,
     },
     /// A call runs.
     CallStarted {

@@ -63,9 +63,10 @@ impl TurnStep<'_> {
             let bound = interpreter.admit_arguments(depth, resolved.callee, &name, bound).ok_or(TurnOver::Failed)?;
             if let Some(site) = interpreter.stack.tail_call(&called, result.as_ref()) {
                 self.apply_line_in_hand()?;
-                return Err(TurnOver::TailCall(site.call(&resolved, bound)));
+                return Err(TurnOver::TailCall(site.call(&resolved, bound, self.interpreter.turn())));
             }
-            interpreter.queue_call(&resolved, bound, result);
+            let written_in = interpreter.turn();
+            interpreter.queue_call(&resolved, bound, result, written_in);
         }
         self.turn.progress = true;
         self.go_on_unless_failed()

@@ -65,7 +65,8 @@ impl Machine {
         interpreter.reply = Some(ReplyInHand { turn, is_arriving: true });
         self.start_time_limit();
         let interpreter = &mut self.interpreter;
-        interpreter.report(Fact::TurnStarted { kind, n_messages, prompt_tokens });
+        let untaken = interpreter.stack.untaken_calls();
+        interpreter.report(Fact::TurnStarted { kind, n_messages, prompt_tokens, untaken });
         let Some(place) = interpreter.place() else { return };
         let data = TurnData {
             playbook,

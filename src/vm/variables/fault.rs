@@ -50,7 +50,7 @@ impl EvalFault {
     }
 
     /// Whether what was asked for is not there, and not of a wrong kind.
-    pub(super) fn is_missing(&self) -> bool {
+    pub fn is_missing(&self) -> bool {
         match self {
             EvalFault::Unset(_) => true,
             EvalFault::NoStep { found, step, .. } => matches!(

@@ -251,10 +251,10 @@ impl Interpreter {
         let called = Called { callee: resolved.callee, name: site.callee.clone() };
         let is_inside = self.stack.region_at(step).is_some();
         if !is_inside && let Some(site) = self.stack.tail_call(&called, result_name.as_ref()) {
-            return Ok(CallMade::TailCall(site.call(&resolved, bound)));
+            return Ok(CallMade::TailCall(site.call(&resolved, bound, None)));
         }
         let called = describe_call(&resolved.signature.name, &bound);
-        let call = self.queue_call(&resolved, bound, result_name);
+        let call = self.queue_call(&resolved, bound, result_name, None);
         self.stack.note_done_line(step, format_args!("called {called}"));
         Ok(CallMade::Queued(call))
     }

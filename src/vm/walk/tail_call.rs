@@ -11,7 +11,7 @@ use crate::calls::call::{Called, Callee};
 use crate::machine::frame::{ElidedResult, Frame, PlaybookFrame};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
-use crate::protocol::{CallKind, Fact, Tracked};
+use crate::protocol::{CallKind, Fact, Tracked, TurnId};
 
 /// A line whose call can take the place of the frame that makes it.
 #[derive(Clone, Debug)]
@@ -24,9 +24,14 @@ pub(crate) struct TailCallSite {
 }
 
 impl TailCallSite {
-    /// The call at it.
-    pub(crate) fn call(self, resolved: &Resolved, arguments: Vec<(Arc<str>, Tracked)>) -> Box<TailCall> {
-        Box::new(TailCall { site: self, name: resolved.signature.name.clone(), arguments })
+    /// The call at it, and the reply that holds it, if one does.
+    pub(crate) fn call(
+        self,
+        resolved: &Resolved,
+        arguments: Vec<(Arc<str>, Tracked)>,
+        written_in: Option<TurnId>,
+    ) -> Box<TailCall> {
+        Box::new(TailCall { site: self, name: resolved.signature.name.clone(), arguments, written_in })
     }
 }
 
@@ -36,16 +41,18 @@ pub(crate) struct TailCall {
     site: TailCallSite,
     name: Arc<str>,
     arguments: Vec<(Arc<str>, Tracked)>,
+    written_in: Option<TurnId>,
 }
 
 impl Interpreter {
     /// Makes a tail call: the frame goes, the callee's takes its place.
     pub(crate) fn make_tail_call(&mut self, tail_call: TailCall) {
-        let TailCall { site: TailCallSite { callee, discards_value, result }, name, arguments } = tail_call;
+        let TailCall { site: TailCallSite { callee, discards_value, result }, name, arguments, written_in } = tail_call;
         self.counters.playbook_calls += 1;
         self.counters.tail_calls += 1;
         let call = self.ids.next_call();
-        self.report(Fact::CallQueued { call, name, kind: CallKind::Playbook, arguments: arguments.clone() });
+        let kind = CallKind::Playbook;
+        self.report(Fact::CallQueued { call, name, kind, arguments: arguments.clone(), written_in });
         self.report(Fact::FrameElided { playbook: self.stack.top().playbook });
         let mut left = self.pop_for_tail_call();
         if discards_value {

@@ -2,7 +2,7 @@
 
 use crate::host::launch::{Level, Remark};
 use crate::host::text::cut;
-use crate::lang::diff::changes::ProgramChanges;
+use crate::lang::analysis::diff::changes::ProgramChanges;
 use crate::serve::cli::machinery::console::{Console, clean, count};
 
 /// Lines that are told of.

@@ -321,7 +321,7 @@ impl Stage<'_> {
             PublicBody::VariableSet { variable, value, .. } => {
                 stretch.variables.insert(variable.clone(), value.clone());
             }
-            PublicBody::CallQueued { call, callable, kind: CallKind::Tool, args } => {
+            PublicBody::CallQueued { call, callable, kind: CallKind::Tool, args, .. } => {
                 let arguments = args.as_map().cloned().unwrap_or_default();
                 self.calls.push((*call, index, stretch.calls.len()));
                 stretch.calls.push(ExpectedCall { name: callable.to_string(), arguments, result: None });

@@ -139,7 +139,7 @@ impl Telling {
                 }
             }
             PublicBody::FramePopped { .. } => self.end_steps(depth),
-            PublicBody::CallQueued { call, callable, kind: CallKind::Tool, args } => {
+            PublicBody::CallQueued { call, callable, kind: CallKind::Tool, args, .. } => {
                 let id = self.call_id(*call);
                 self.tell("TOOL_CALL_START", json!({"toolCallId": id, "toolCallName": callable}));
                 self.tell("TOOL_CALL_ARGS", json!({"toolCallId": id, "delta": json_of(args).to_string()}));

@@ -13,7 +13,7 @@ use crate::host::journal::copy;
 use crate::host::journal::record::Record;
 use crate::host::stored::{Opened, Stored};
 use crate::host::text::{cut, one_line};
-use crate::host::travel::{self, Step, Timeline};
+use crate::host::travel::{self, Step};
 use crate::serve::cli::commands::sessions::kept::{local, opened, records, to_json, waited};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::machinery::test_file::quoted;
@@ -74,8 +74,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
         }
         ExportFormat::Md | ExportFormat::Json => {
             let opened = opened(address)?;
-            let timeline = Timeline::new(opened.records.clone()).map_err(session_failure)?;
-            let steps = travel::history(&timeline, timeline.end()).map_err(session_failure)?;
+            let steps = travel::whole_history(&opened.records).map_err(session_failure)?;
             let stored = waited(opened.describe(address))?;
             let text = match format {
                 ExportFormat::Md => markdown(&opened, &stored, &steps),

@@ -16,7 +16,7 @@ use crate::host::program::ToolInventory;
 use crate::host::replay::start::program_changed;
 use crate::host::sessions::new_id;
 use crate::host::travel::{self, At, Changes, Point, Step, Timeline, can_go_on};
-use crate::lang::diff::changes::ProgramChanges;
+use crate::lang::analysis::diff::changes::ProgramChanges;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::{argument, load};
 use crate::serve::cli::commands::sessions::kept::{Kept, local, records, waited};

@@ -9,6 +9,7 @@ use super::form::{Chunks, ScriptedReply, TestFile, TestModel, TestStep, TestStep
 use super::item::{OUTCOMES, Wrong, call, event, json_or_text, outcome, variable};
 use super::lines::{Fence, Line, Reader, Section, TopItem, split};
 use crate::diagnostic::Diagnostic;
+use crate::host::text::regex_fault;
 use crate::lang::spelling::nearest;
 use crate::span::{FileId, Span};
 use crate::value::Map;
@@ -310,10 +311,8 @@ impl Reader {
         if key.starts_with("when")
             && let Err(error) = regex::Regex::new(value)
         {
-            let cause = error.to_string();
-            let cause = cause.lines().last().unwrap_or("").trim_start_matches("error: ").to_owned();
-            let next = "mend it; a character with a meaning is written with a `\\` before it";
-            self.report(line, "bad-regex", format!("`{value}` is no regular expression: {cause}"), next);
+            let (message, next) = regex_fault(value, &error);
+            self.report(line, "bad-regex", message, next);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::table::{TriggerCase, TriggerTable};
 use crate::diagnostic::Diagnostic;
-use crate::lang::program::{Playbook, Program, Trigger, TriggerId};
+use crate::lang::program::{Program, Trigger, TriggerId};
 use crate::lang::spelling::nearest;
 
 /// A table's triggers and labels.
@@ -68,16 +68,10 @@ fn find(program: &Program, case: &TriggerCase, name: &str) -> Result<TriggerId, 
         Some((path, number)) => (path, Some(number)),
         None => (name, None),
     };
-    let (agent, playbook_name) = match path.split_once('.') {
-        Some((agent, playbook_name)) => (Some(agent), playbook_name),
-        None => (None, path),
-    };
-    let is_meant = |playbook: &&Playbook| {
-        &*playbook.name == playbook_name && agent.is_none_or(|agent| &*program.agent(playbook.agent).name == agent)
-    };
-    let mut found = program.playbooks.iter().filter(is_meant);
+    let mut found = program.playbooks_named(path);
     let Some(playbook) = found.next() else {
-        return Err(error(format!("there is no playbook `{path}`"), meant(program, playbook_name)));
+        let bare = path.split_once('.').map_or(path, |(_, bare)| bare);
+        return Err(error(format!("there is no playbook `{path}`"), meant(program, bare)));
     };
     if let Some(other) = found.next() {
         let agents = [playbook, other].map(|playbook| &*program.agent(playbook.agent).name);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::diff::matching::{Matching, plain, same_lines};
+use crate::analysis::diff::matching::{Matching, plain, same_lines};
 use crate::program::{Playbook, Program, StepId};
 
 /// All that differs between an old program and a new one.

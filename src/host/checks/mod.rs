@@ -1,0 +1,141 @@
+//! Checks: what somebody says of a session, held against what it did (spec `evaluate.md`, section 3).
+//!
+//! [`Checks::new`] makes checks of what was written, for a program; [`verify`] says of a [`Run`] what came of each. Both are
+//! pure: a run is data, and so is what is said of it. `monitor` has an automaton for each form, `end` what is asked of the
+//! end. A question to a model (`judge: …`) is answered here with [`Verdict::Undecided`]; whoever has a judge finds the
+//! question in [`Verified::question`] and puts its answer in the place of the verdict.
+
+mod atoms;
+mod binding;
+mod end;
+mod monitor;
+mod past;
+mod schema;
+
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::host::checks::monitor::Monitor;
+use crate::host::checks::past::Past;
+use crate::host::program::ToolInventory;
+use crate::host::resource::prices::PriceTable;
+use crate::host::travel::{Point, Run};
+use crate::lang::LoadOptions;
+use crate::lang::evaluation::checks::{Check, CheckKind};
+use crate::lang::program::Program;
+
+/// A check as it stands in a file.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// What people call it: `Known before paid:1`, or the heading that it stands below.
+    pub label: Arc<str>,
+    /// Its line, from 1.
+    pub line: usize,
+    /// What it says.
+    pub check: Check,
+}
+
+/// Checks of one program, ready to be held against its runs.
+pub struct Checks {
+    monitors: Vec<(Written, Monitor)>,
+    prices: PriceTable,
+}
+
+/// What came of one check.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    /// What people call the check.
+    pub label: Arc<str>,
+    /// The check, as it is written.
+    pub text: Arc<str>,
+    /// Its line, from 1.
+    pub line: usize,
+    /// What it asks a model, if it does.
+    pub question: Option<Arc<str>>,
+    /// What came of it.
+    pub verdict: Verdict,
+}
+
+/// Whether a check holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It does.
+    Holds,
+    /// It does not.
+    Broken(Breach),
+    /// The session is not over: what is missing may still come.
+    Open {
+        /// What is missing.
+        why: String,
+    },
+    /// That cannot be told. It is never taken for a yes.
+    Undecided {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Where and how a check was broken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breach {
+    /// The index of the event with which it was.
+    pub event: usize,
+    /// The point after it, in a session that is stored.
+    pub point: Option<Point>,
+    /// The line, `Pay:03`, or the playbook or plan; none where nothing was executed.
+    pub place: Option<String>,
+    /// What happened, without a full stop.
+    pub sentence: String,
+}
+
+impl Checks {
+    /// Checks of a program, with these tools. `read` gives the text of a schema, or says why it can't.
+    ///
+    /// # Errors
+    /// All that is wrong: names that mean nothing, texts that are no regular expressions, schemas that are none.
+    pub fn new(
+        written: Vec<Written>,
+        program: &Program,
+        tools: &ToolInventory,
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Checks, Vec<Diagnostic>> {
+        let world = LoadOptions { tools: &tools.signatures, open_world: tools.are_more, others: &tools.others };
+        let (mut monitors, mut findings) = (Vec::with_capacity(written.len()), Vec::new());
+        for mut written in written {
+            findings.extend(written.check.resolve(program, &world));
+            if let Some(monitor) = Monitor::new(&written.check, &mut findings, read) {
+                monitors.push((written, monitor));
+            }
+        }
+        if findings.is_empty() { Ok(Checks { monitors, prices: PriceTable::default() }) } else { Err(findings) }
+    }
+
+    /// The same, with prices for what is said of costs.
+    #[must_use]
+    pub fn with_prices(self, prices: PriceTable) -> Checks {
+        Checks { prices, ..self }
+    }
+
+    /// What was written, in order.
+    pub fn written(&self) -> impl ExactSizeIterator<Item = &Written> {
+        self.monitors.iter().map(|(written, _)| written)
+    }
+}
+
+/// What came of each check in a run, in order.
+pub fn verify(checks: &Checks, run: &Run) -> Vec<Verified> {
+    let mut past = Past::new(run, &checks.prices);
+    let mut monitors: Vec<Monitor> = checks.monitors.iter().map(|(_, monitor)| monitor.clone()).collect();
+    for index in 0..run.events.len() {
+        monitors.iter_mut().for_each(|monitor| monitor.step(&past, index));
+        past.note(index);
+    }
+    let verdicts = monitors.into_iter().map(|monitor| monitor.end(&past));
+    checks.written().zip(verdicts).map(|(written, verdict)| verified(written, verdict)).collect()
+}
+
+fn verified(written: &Written, verdict: Verdict) -> Verified {
+    let Written { label, line, check } = written;
+    let question = if let CheckKind::Judge(question) = &check.kind { Some(question.clone()) } else { None };
+    Verified { label: label.clone(), text: check.text.clone(), line: *line, question, verdict }
+}
