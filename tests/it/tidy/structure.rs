@@ -48,7 +48,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["tool"],
             &["equipment", "replay"],
             &["config_file", "debug", "stored", "travel", "why"],
-            &["backtest", "session"],
+            &["backtest", "coverage", "session"],
             &["config", "debuggee", "sessions"],
             &["launch"],
             &["embed", "residents"],
