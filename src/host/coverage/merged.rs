@@ -17,6 +17,8 @@ use super::reached::{Reached, ReachedPlaybook, Ways};
 pub struct Coverage {
     /// By file and the byte at which it begins there; in the order in which they came.
     parts: IndexMap<(Arc<str>, u32), Part>,
+    /// The texts of their files.
+    files: IndexMap<Arc<str>, Arc<str>>,
 }
 
 /// A playbook or plan, as far as it was reached.
@@ -117,9 +119,11 @@ impl Coverage {
     /// Adds what was reached of a program. Its playbooks from the library are the library's business.
     pub fn add(&mut self, program: &Program, reached: &Reached) {
         for (playbook, counts) in program.playbooks.iter().zip(&reached.playbooks) {
-            let is_run = program.agent(playbook.agent).kind == AgentKind::Playbooks && !playbook.implicit;
+            if program.agent(playbook.agent).kind != AgentKind::Playbooks || playbook.implicit {
+                continue;
+            }
             let new = || part_of(program, playbook, counts);
-            let Some(part) = self.part(program, playbook.span, new).filter(|_| is_run) else { continue };
+            let Some(part) = self.part(program, playbook.span, new) else { continue };
             part.n += counts.n_entered;
             for (line, counts) in part.lines.iter_mut().zip(&counts.lines) {
                 line.n += counts.n;
@@ -137,9 +141,20 @@ impl Coverage {
         }
     }
 
-    /// The parts, file by file.
-    pub fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.parts.values()
+    /// The parts, file by file as these came, each file from top to bottom.
+    pub fn parts(&self) -> Vec<&Part> {
+        let mut parts: Vec<&Part> = self.parts.values().collect();
+        parts.sort_by_key(|part| (self.files.get_index_of(&part.file), part.at));
+        parts
+    }
+
+    /// The files with their texts, and the parts in each.
+    pub fn files(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, Vec<&Part>)> {
+        let parts = self.parts();
+        self.files.iter().map(move |(name, text)| {
+            let own = parts.iter().filter(|part| part.file == *name);
+            (name, text, own.copied().collect())
+        })
     }
 
     /// The same part there.
@@ -149,15 +164,16 @@ impl Coverage {
 
     /// Of all parts.
     pub fn totals(&self) -> Totals {
-        self.parts().fold(Totals::default(), |all, part| all.and(part.totals()))
+        self.parts.values().fold(Totals::default(), |all, part| all.and(part.totals()))
     }
 
     fn part(&mut self, program: &Program, span: Span, new: impl FnOnce() -> Part) -> Option<&mut Part> {
-        let file = program.sources.get(span.file)?.name.clone();
-        if library::is_library(&file) {
+        let file = program.sources.get(span.file)?;
+        if library::is_library(&file.name) {
             return None;
         }
-        Some(self.parts.entry((file, span.start)).or_insert_with(new))
+        self.files.entry(file.name.clone()).or_insert_with(|| file.text.clone());
+        Some(self.parts.entry((file.name.clone(), span.start)).or_insert_with(new))
     }
 }
 

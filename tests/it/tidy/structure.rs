@@ -55,7 +55,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["lib"],
         ],
     ),
-    ("serve", &[&["show"], &["dap"], &["http", "mcp"], &["cli"], &["lib"]]),
+    ("serve", &[&["show"], &["report"], &["dap"], &["http", "mcp"], &["cli"], &["lib"]]),
     ("serve::cli", &[&["machinery"], &["commands"], &["lib"]]),
 ];
 

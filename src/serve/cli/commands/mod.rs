@@ -52,6 +52,7 @@ pub(super) enum Command {
     Debug(Box<debug::DebugArguments>),
     Test(test::TestArguments),
     Backtest(evaluation::backtest::BacktestArguments),
+    Coverage(evaluation::coverage::CoverageArguments),
     #[cfg(feature = "serve")]
     Serve(Box<serve::ServeArguments>),
     #[cfg(all(feature = "mcp", feature = "serve"))]
@@ -74,6 +75,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::Run(arguments) => run::run(console, &arguments),
         Command::Test(arguments) => test::test(console, &arguments),
         Command::Backtest(arguments) => evaluation::backtest::backtest(console, &arguments),
+        Command::Coverage(arguments) => evaluation::coverage::coverage(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         #[cfg(feature = "dap")]
         Command::Debug(arguments) => debug::debug(console, &arguments),

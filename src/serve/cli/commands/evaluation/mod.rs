@@ -1,3 +1,4 @@
 //! Commands that measure programs.
 
 pub(super) mod backtest;
+pub(super) mod coverage;
