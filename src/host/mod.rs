@@ -4,6 +4,8 @@ pub(crate) mod child;
 
 pub mod clock;
 
+pub mod coverage;
+
 pub mod directory;
 
 mod keys;

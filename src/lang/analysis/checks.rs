@@ -369,7 +369,8 @@ fn needed_names(step: &Step) -> Vec<(Arc<str>, Span)> {
         | StepKind::Continue
         | StepKind::Ask { .. }
         | StepKind::Say { literal: None }
-        | StepKind::Free => {}
+        | StepKind::Free
+        | StepKind::Gone(_) => {}
     }
     needed
 }

@@ -260,6 +260,7 @@ pub fn trigger_kind(trigger: &Trigger) -> String {
             format!("semantic, asked when {} changes", names(&trigger.names))
         }
         TriggerKind::Semantic => format!("semantic, asked when {} change", names(&trigger.names)),
+        TriggerKind::Gone(_) => "gone".to_owned(),
     }
 }
 
@@ -346,6 +347,7 @@ pub fn step_kind(program: &Program, playbook: &Playbook, step: &StepKind) -> Str
         StepKind::Say { literal: Some(literal) } => format!("say {}", quoted(literal)),
         StepKind::Say { literal: None } => "say in words".to_owned(),
         StepKind::Free => "free".to_owned(),
+        StepKind::Gone(_) => "gone".to_owned(),
     }
 }
 

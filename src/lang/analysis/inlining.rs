@@ -1,6 +1,6 @@
 //! Which calls are shown inside their caller (spec `execution.md`, "Fewer model calls").
 
-use crate::program::{CallSite, Mode, PlaybookId, Program, Step, StepId, StepKind};
+use crate::program::{CallSite, Mode, PlaybookId, Program, StepId, StepKind};
 
 /// How many lines a playbook may have to be shown inside its caller, unless the settings say otherwise: a guess,
 /// until it is measured with real models. What is shown inside costs prompt tokens on every turn of the caller; a
@@ -60,20 +60,21 @@ pub(super) fn judge_line(
 ) -> Result<PlaybookId, NotInlined> {
     let body = program.playbook(playbook);
     let line = body.steps.get(step.0 as usize).ok_or(NotInlined::NotACall)?;
-    let call = line.call().ok_or(NotInlined::NotACall)?;
+    let written = line.kind.as_written();
+    let call = written.call().ok_or(NotInlined::NotACall)?;
     let callee = program.playbook(call.playbook.ok_or(NotInlined::NotACall)?);
     let calls_plan = |call: &CallSite| call.playbook.is_none() && program.find_plan(&call.callee).is_some();
     // Asked of every call; what follows takes time in proportion to the callee.
     first_of(&[(inline_lines == 0, NotInlined::Off)])?;
     first_of(&[
-        (matches!(line.kind, StepKind::Return(_)), NotInlined::Returned),
+        (matches!(written, StepKind::Return(_)), NotInlined::Returned),
         (call.arguments.is_none(), NotInlined::ArgumentsInWords),
         (!line.explicit, NotInlined::MoreThanACall),
         (callee.id == body.id, NotInlined::Itself),
         (callee.agent != body.agent, NotInlined::OtherAgent),
         (program.unsupported(callee.id).is_some(), NotInlined::Unsupported),
         (program.is_call_watched(body.agent, callee.id), NotInlined::Watched),
-        (callee.steps.iter().filter_map(Step::call).any(calls_plan), NotInlined::Calls),
+        (callee.steps.iter().filter_map(|step| step.kind.as_written().call()).any(calls_plan), NotInlined::Calls),
         // Without lines it is in goal mode.
         (callee.mode == Mode::Goal || callee.steps.is_empty(), NotInlined::GoalMode),
     ])?;
@@ -83,11 +84,12 @@ pub(super) fn judge_line(
     first_of(&[(!callee.triggers.is_empty(), NotInlined::Triggers), (callee.limits.is_set(), NotInlined::OwnLimits)])?;
     for (index, step) in callee.steps.iter().enumerate() {
         let is_last = index + 1 == callee.steps.len();
+        let written = step.kind.as_written();
         first_of(&[
-            (step.call().is_some_and(|call| call.playbook.is_some()), NotInlined::Calls),
-            (matches!(step.kind, StepKind::Loop(_)), NotInlined::Loops),
-            (matches!(step.kind, StepKind::End), NotInlined::End),
-            (matches!(step.kind, StepKind::Return(_)) && !is_last, NotInlined::EarlyReturn),
+            (written.call().is_some_and(|call| call.playbook.is_some()), NotInlined::Calls),
+            (matches!(written, StepKind::Loop(_)), NotInlined::Loops),
+            (matches!(written, StepKind::End), NotInlined::End),
+            (matches!(written, StepKind::Return(_)) && !is_last, NotInlined::EarlyReturn),
         ])?;
     }
     Ok(callee.id)

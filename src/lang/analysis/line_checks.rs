@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::Spelling;
 use crate::expr::{BinaryOperator as Op, Expr, ExprKind, scan_name};
 use crate::program::{
-    Agent, Loop, Mode, Playbook, Program, Step, StepKind, TriggerKind, Type, TypeKind, USER_MESSAGE, one_of,
+    Agent, Mode, Playbook, Program, Step, StepKind, TriggerKind, Type, TypeKind, USER_MESSAGE, one_of,
 };
 use crate::span::Span;
 use crate::value::Value;
@@ -19,7 +19,7 @@ pub(crate) fn check_lines(program: &Program, diagnostics: &mut Vec<Diagnostic>) 
         let playbooks: Vec<&Playbook> = agent.playbooks.iter().map(|id| program.playbook(*id)).collect();
         Variables::new(agent, &playbooks).check(&playbooks, diagnostics);
         for playbook in playbooks {
-            let compared = playbook.steps.iter().filter_map(|step| Some((condition(step)?, step.span)));
+            let compared = playbook.steps.iter().filter_map(|step| Some((step.kind.condition()?, step.span)));
             let watched = playbook.triggers.iter().filter_map(|trigger| {
                 if let TriggerKind::Condition(condition) = &trigger.kind {
                     Some((condition, trigger.span))
@@ -31,16 +31,6 @@ pub(crate) fn check_lines(program: &Program, diagnostics: &mut Vec<Diagnostic>) 
                 never_equal(playbook, agent, condition, place, diagnostics);
             }
         }
-    }
-}
-
-fn condition(step: &Step) -> Option<&Expr> {
-    if let StepKind::Branch { condition, .. }
-    | StepKind::Loop(Loop::While { condition } | Loop::Until { condition, .. }) = &step.kind
-    {
-        condition.as_ref()
-    } else {
-        None
     }
 }
 

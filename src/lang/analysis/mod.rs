@@ -7,6 +7,7 @@ pub mod explain;
 pub mod inlining;
 pub mod layout;
 mod line_checks;
+pub mod mutate;
 mod names;
 mod reachable;
 pub mod tail_calls;

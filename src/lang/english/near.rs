@@ -100,7 +100,8 @@ fn may_be_more(line: Phrase<'_>, item: &ItemReading<'_>) -> bool {
         | StepKind::Call(_)
         | StepKind::End
         | StepKind::Break
-        | StepKind::Continue => false,
+        | StepKind::Continue
+        | StepKind::Gone(_) => false,
     };
     // Of a branch whose action is understood only the condition is left.
     let open = item.action.as_ref().filter(|action| action.reading.explicit).map_or(line, |action| action.condition);

@@ -35,10 +35,10 @@ impl fmt::Display for Expr {
             }
             ExprKind::Binary(operator, left, right) if folded(left).is_some() && folded(right).is_some() => {
                 let (left, right) = (folded(left).unwrap_or(left), folded(right).unwrap_or(right));
-                write!(f, "{} {} {}, any case", Operand(left), sign(*operator), Operand(right))
+                write!(f, "{} {} {}, any case", Operand(left), operator, Operand(right))
             }
             ExprKind::Binary(operator, left, right) => {
-                write!(f, "{} {} {}", Operand(left), sign(*operator), Operand(right))
+                write!(f, "{} {} {}", Operand(left), operator, Operand(right))
             }
             ExprKind::Range(first, last) => write!(f, "{} to {}", Operand(first), Operand(last)),
             ExprKind::Length(operand) => write!(f, "length of {}", Operand(operand)),
@@ -90,24 +90,27 @@ impl fmt::Display for Operand<'_> {
     }
 }
 
-fn sign(operator: BinaryOperator) -> &'static str {
-    match operator {
-        BinaryOperator::Add => "+",
-        BinaryOperator::Subtract => "-",
-        BinaryOperator::Multiply => "*",
-        BinaryOperator::Divide => "/",
-        BinaryOperator::Remainder => "%",
-        BinaryOperator::Equal => "==",
-        BinaryOperator::NotEqual => "!=",
-        BinaryOperator::Less => "<",
-        BinaryOperator::LessOrEqual => "<=",
-        BinaryOperator::Greater => ">",
-        BinaryOperator::GreaterOrEqual => ">=",
-        BinaryOperator::And => "and",
-        BinaryOperator::Or => "or",
-        BinaryOperator::In => "in",
-        BinaryOperator::Contains => "contains",
-        BinaryOperator::StartsWith => "starts with",
-        BinaryOperator::EndsWith => "ends with",
+/// The operators' own signs.
+impl fmt::Display for BinaryOperator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BinaryOperator::Add => "+",
+            BinaryOperator::Subtract => "-",
+            BinaryOperator::Multiply => "*",
+            BinaryOperator::Divide => "/",
+            BinaryOperator::Remainder => "%",
+            BinaryOperator::Equal => "==",
+            BinaryOperator::NotEqual => "!=",
+            BinaryOperator::Less => "<",
+            BinaryOperator::LessOrEqual => "<=",
+            BinaryOperator::Greater => ">",
+            BinaryOperator::GreaterOrEqual => ">=",
+            BinaryOperator::And => "and",
+            BinaryOperator::Or => "or",
+            BinaryOperator::In => "in",
+            BinaryOperator::Contains => "contains",
+            BinaryOperator::StartsWith => "starts with",
+            BinaryOperator::EndsWith => "ends with",
+        })
     }
 }

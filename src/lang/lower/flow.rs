@@ -96,7 +96,12 @@ fn successors(step: &Step, siblings: &Siblings<'_>, index: usize, after: Node) -
             };
             (vec![edge(EdgeKind::Next, to)], next)
         }
-        StepKind::Call(_) | StepKind::Assign { .. } | StepKind::Ask { .. } | StepKind::Say { .. } | StepKind::Free => {
+        StepKind::Call(_)
+        | StepKind::Assign { .. }
+        | StepKind::Ask { .. }
+        | StepKind::Say { .. }
+        | StepKind::Free
+        | StepKind::Gone(_) => {
             let edges = match inside {
                 Some(inside) => vec![edge(EdgeKind::Then, inside), edge(EdgeKind::Else, next)],
                 None => vec![edge(EdgeKind::Next, next)],

@@ -180,6 +180,20 @@ impl Program {
         format!("{}:T{}", self.playbook(id.playbook).name, id.index + 1)
     }
 
+    /// A playbook's name, with its agent before it if several playbooks have that name.
+    ///
+    /// # Panics
+    /// If `id` is of another program.
+    pub fn unique_name(&self, id: PlaybookId) -> String {
+        let playbook = self.playbook(id);
+        let n_same = self.playbooks.iter().filter(|other| other.name == playbook.name).count();
+        if n_same > 1 {
+            format!("{}.{}", self.agent(playbook.agent).name, playbook.name)
+        } else {
+            playbook.name.to_string()
+        }
+    }
+
     /// Whose list of tools keeps a playbook from calling the tool named `name`, in words; none: it may call it.
     pub fn refusal(&self, playbook: &Playbook, name: &str) -> Option<&'static str> {
         let agent = self.agent(playbook.agent);

@@ -79,6 +79,8 @@ pub enum StepKind {
     },
     /// Anything else.
     Free,
+    /// Does nothing, and is laid out as if it still did this: what a [mutant](crate::analysis::mutate) has taken out.
+    Gone(Box<StepKind>),
 }
 
 /// Which arm of a branch a line is.
@@ -170,6 +172,22 @@ pub struct Argument {
 }
 
 impl StepKind {
+    /// The condition of a branch or loop, where it is an expression.
+    pub(crate) fn condition(&self) -> Option<&Expr> {
+        if let StepKind::Branch { condition, .. }
+        | StepKind::Loop(Loop::While { condition } | Loop::Until { condition, .. }) = self
+        {
+            condition.as_ref()
+        } else {
+            None
+        }
+    }
+
+    /// What the author wrote, also of a line that a mutant has taken out.
+    pub(crate) fn as_written(&self) -> &StepKind {
+        if let StepKind::Gone(written) = self { written } else { self }
+    }
+
     /// The call that this is or does.
     pub fn call(&self) -> Option<&CallSite> {
         if let StepKind::Call(call) | StepKind::Return(Returned::Call(call)) = self { Some(call) } else { None }

@@ -64,6 +64,8 @@ pub enum TriggerKind {
     Changes(Vec<Arc<str>>),
     /// Anything else: the classifier judges it.
     Semantic,
+    /// Waits for this and never fires: what a [mutant](crate::analysis::mutate) has taken out.
+    Gone(Box<TriggerKind>),
 }
 
 /// The names of the days of the week, in small letters.
@@ -125,6 +127,7 @@ impl TriggerKind {
         match self {
             TriggerKind::BeforeCall(call) | TriggerKind::AfterCall(call) => is_it(call),
             TriggerKind::CallFails(call) => call.as_ref().is_none_or(is_it),
+            TriggerKind::Gone(kind) => kind.waits_for_call(is_it),
             TriggerKind::Beginning
             | TriggerKind::Ending
             | TriggerKind::Every { .. }
@@ -167,7 +170,9 @@ impl TriggerIndex {
         let mut index = TriggerIndex::default();
         for trigger in triggers {
             match &trigger.kind {
-                TriggerKind::Beginning | TriggerKind::Ending => {}
+                // What is called is called as if it still waited.
+                TriggerKind::Gone(kind) if kind.waits_for_call(|_| true) => index.calls.push(trigger.id),
+                TriggerKind::Beginning | TriggerKind::Ending | TriggerKind::Gone(_) => {}
                 TriggerKind::BeforeCall(_) | TriggerKind::AfterCall(_) | TriggerKind::CallFails(_) => {
                     index.calls.push(trigger.id);
                 }

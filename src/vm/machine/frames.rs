@@ -77,7 +77,9 @@ impl Interpreter {
         let node = if self.stack.leaves_region(node) { Node::End } else { node };
         match node {
             Node::Step(step) => {
-                let is_interpreters = self.stack.is_interpreters(self.stack.body(self.stack.top()), step);
+                let layouts = self.stack.layouts.clone();
+                let body = layouts.body(self.stack.top().playbook);
+                let is_interpreters = self.stack.is_interpreters(body, step);
                 let is_back = self.stack.top().pointer.is_some_and(|from| self.stack.is_before(step, from));
                 let frame = self.stack.top_mut();
                 if let Some(from) = frame.pointer {
@@ -87,6 +89,8 @@ impl Interpreter {
                         frame.work.start_afresh();
                     }
                 }
+                // A loop is over where the pointer is not in it any more.
+                frame.loops.retain(|state| state.header == step || body.is_nested(step, state.header));
                 frame.pointer = Some(step);
                 frame.here = LineState::default();
                 true

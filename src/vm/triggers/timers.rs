@@ -56,7 +56,8 @@ impl Timers {
                 | TriggerKind::Signal(_)
                 | TriggerKind::Condition(_)
                 | TriggerKind::Changes(_)
-                | TriggerKind::Semantic => continue,
+                | TriggerKind::Semantic
+                | TriggerKind::Gone(_) => continue,
             };
             last_timer += 1;
             let mut running = TriggerTimer { timer: TimerId(last_timer), trigger, due: None, beat };

@@ -52,7 +52,8 @@ impl Truths {
             | TriggerKind::Every { .. }
             | TriggerKind::Clock { .. }
             | TriggerKind::Silence { .. }
-            | TriggerKind::Signal(_) => None,
+            | TriggerKind::Signal(_)
+            | TriggerKind::Gone(_) => None,
         }
     }
 

@@ -221,7 +221,9 @@ impl Stack {
         }
         let is_begun = here && (state.touched || state.is_named);
         match &step.kind {
-            StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::Break | StepKind::Continue => false,
+            StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::Break | StepKind::Continue | StepKind::Gone(_) => {
+                false
+            }
             StepKind::Ask { targets } if targets.is_empty() => !(is_begun || here && state.is_answered),
             StepKind::Free | StepKind::Say { .. } | StepKind::Return(_) | StepKind::End => {
                 !is_begun || !self.has_done_work(line, false)

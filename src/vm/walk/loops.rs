@@ -2,7 +2,7 @@
 //! pointer").
 
 use playhouse_lang::program::flow_graph::EdgeKind;
-use playhouse_lang::program::{Loop, StepId, StepKind};
+use playhouse_lang::program::{Loop, StepId};
 use playhouse_lang::value::Value;
 
 use crate::machine::frame::LoopState;
@@ -65,18 +65,6 @@ impl Interpreter {
         }
         self.stack.note_done_line(step, format_args!("{text}"));
         Ok(LineEffect::Go(EdgeKind::Then))
-    }
-}
-
-impl Interpreter {
-    /// The innermost loop around a line is over, wherever it stands.
-    pub(crate) fn leave_loop(&mut self, line: StepId) {
-        let layouts = self.stack.layouts.clone();
-        let body = layouts.body(self.stack.top().playbook);
-        let mut around = std::iter::successors(body.step(line).parent, |&line| body.step(line).parent);
-        let header = around.find(|&line| matches!(body.step(line).kind, StepKind::Loop(_)));
-        self.stack.top_mut().loops.retain(|state| Some(state.header) != header);
-        self.stack.note_done_line(line, format_args!("the loop is over"));
     }
 }
 

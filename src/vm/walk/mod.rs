@@ -144,7 +144,9 @@ impl Interpreter {
                 };
                 if self.outcome.is_none() {
                     self.stack.top_mut().here.performed = Some(Performed { next, assigned, left_at: None });
-                    self.enter_region(step);
+                    if line.call().is_some() {
+                        self.enter_region(step);
+                    }
                 }
                 LineOutcome::Done
             }
@@ -211,10 +213,10 @@ impl Interpreter {
             }
             StepKind::End => Ok(LineEffect::Yield(Then::End { reason: None })),
             StepKind::Break => {
-                self.leave_loop(step);
+                self.stack.note_done_line(step, format_args!("the loop is over"));
                 Ok(LineEffect::Next(None))
             }
-            StepKind::Continue => Ok(LineEffect::Next(None)),
+            StepKind::Continue | StepKind::Gone(_) => Ok(LineEffect::Next(None)),
             StepKind::Call(site) => match self.act_call(step, site)? {
                 CallMade::Queued(_) | CallMade::Failed => Ok(LineEffect::Next(None)),
                 CallMade::TailCall(tail_call) => Ok(LineEffect::TailCall(tail_call)),
@@ -295,7 +297,8 @@ impl Stack {
             | StepKind::Call(_)
             | StepKind::Assign { .. }
             | StepKind::Say { .. }
-            | StepKind::Free => false,
+            | StepKind::Free
+            | StepKind::Gone(_) => false,
         }
     }
 
@@ -317,7 +320,8 @@ impl Stack {
             | StepKind::Break
             | StepKind::Continue
             | StepKind::Say { .. }
-            | StepKind::Free => false,
+            | StepKind::Free
+            | StepKind::Gone(_) => false,
         };
         let [only] = body.flow.successors(step) else { return None };
         let is_left_out = frame.pointer == Some(step) && frame.here.skipped.is_some();
@@ -393,7 +397,8 @@ impl Stack {
             | StepKind::Assign { .. }
             | StepKind::Ask { .. }
             | StepKind::Say { .. }
-            | StepKind::Free => false,
+            | StepKind::Free
+            | StepKind::Gone(_) => false,
         };
         let calls = matches!(line.kind, StepKind::Call(_) | StepKind::Return(Returned::Call(_)));
         if let Some(call) = self.call_in_the_way().filter(|_| calls) {

@@ -24,12 +24,11 @@ pub(crate) enum JumpOutcome {
 }
 
 impl Interpreter {
-    /// Moves back to `target`: what was done before does not count any more, loops that do not hold it end.
+    /// Moves back to `target`: what was done before does not count any more.
     pub(crate) fn move_back(&mut self, target: StepId) {
-        let layouts = self.stack.layouts.clone();
-        let body = layouts.body(self.stack.top().playbook);
         let frame = self.stack.top_mut();
-        frame.loops.retain(|state| body.is_nested(target, state.header));
+        // A header that is gone back to begins its loop afresh.
+        frame.loops.retain(|state| state.header != target);
         frame.work.start_afresh();
         self.arrive(Node::Step(target));
     }
@@ -258,6 +257,7 @@ fn has_effect(body: &Body, kind: &StepKind) -> bool {
         | StepKind::Break
         | StepKind::Continue
         | StepKind::Ask { .. }
-        | StepKind::Free => false,
+        | StepKind::Free
+        | StepKind::Gone(_) => false,
     }
 }

@@ -93,7 +93,8 @@ impl LineWork {
             | StepKind::Break
             | StepKind::Continue
             | StepKind::Say { .. }
-            | StepKind::Free => true,
+            | StepKind::Free
+            | StepKind::Gone(_) => true,
         };
         is_done && (matches!(line.kind, StepKind::Call(_)) || line.due_call.as_ref().is_none_or(|due| self.names(due)))
     }

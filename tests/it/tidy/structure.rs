@@ -48,14 +48,14 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["tool"],
             &["equipment", "replay"],
             &["config_file", "debug", "stored", "travel", "why"],
-            &["backtest", "session"],
+            &["backtest", "coverage", "session"],
             &["config", "debuggee", "sessions"],
             &["launch"],
             &["embed", "eval", "residents"],
             &["lib"],
         ],
     ),
-    ("serve", &[&["show"], &["dap"], &["http", "mcp"], &["cli"], &["lib"]]),
+    ("serve", &[&["show"], &["report"], &["dap"], &["http", "mcp"], &["cli"], &["lib"]]),
     ("serve::cli", &[&["machinery"], &["commands"], &["lib"]]),
 ];
 

@@ -174,7 +174,7 @@ impl<'a> Executor<'a> {
             }
             StepKind::Say { literal: None } => self.act_say(line, text),
             // The interpreter leaves a loop by itself; what is left to the model is where the graph leads.
-            StepKind::Break | StepKind::Continue => {
+            StepKind::Break | StepKind::Continue | StepKind::Gone(_) => {
                 self.name(line.id);
                 Next::Go(self.edge(line.id, EdgeKind::Next))
             }

@@ -54,6 +54,7 @@ pub(super) enum Command {
     Backtest(evaluation::BacktestArguments),
     Eval(evaluation::EvalArguments),
     Compare(evaluation::CompareArguments),
+    Coverage(evaluation::CoverageArguments),
     #[cfg(feature = "serve")]
     Serve(Box<serve::ServeArguments>),
     #[cfg(all(feature = "mcp", feature = "serve"))]
@@ -78,6 +79,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::Backtest(arguments) => evaluation::backtest(console, &arguments),
         Command::Eval(arguments) => evaluation::eval(console, &arguments),
         Command::Compare(arguments) => evaluation::compare(console, &arguments),
+        Command::Coverage(arguments) => evaluation::coverage(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         #[cfg(feature = "dap")]
         Command::Debug(arguments) => debug::debug(console, &arguments),

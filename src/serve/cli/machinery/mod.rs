@@ -3,6 +3,7 @@
 pub(crate) mod changed;
 pub(crate) mod console;
 pub(crate) mod conversation;
+pub(crate) mod coverage;
 #[cfg(not(feature = "dap"))]
 #[path = "debug_absent.rs"]
 pub(crate) mod debug_listen;

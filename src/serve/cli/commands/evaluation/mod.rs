@@ -6,6 +6,8 @@ mod case;
 
 mod compare;
 
+mod coverage;
+
 mod eval;
 
 mod measure;
@@ -18,4 +20,5 @@ mod words;
 
 pub(super) use self::backtest::{BacktestArguments, backtest};
 pub(super) use self::compare::{CompareArguments, compare};
+pub(super) use self::coverage::{CoverageArguments, coverage};
 pub(super) use self::eval::{EvalArguments, eval};

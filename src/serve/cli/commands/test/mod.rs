@@ -3,6 +3,7 @@
 pub(super) mod compare;
 mod record;
 
+use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,9 +13,11 @@ use self::compare::{Compared, compare};
 use self::record::record_test;
 use crate::diagnostic::render;
 use crate::host::cassette::take::Mode;
+use crate::host::coverage::reached;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::coverage::{Gathered, reached_by_table, summary};
 use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
 use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
@@ -33,11 +36,12 @@ Examples:
   playhouse test shop.test.md
   playhouse test shop.test.md --bless    writes what happened in the place of what was expected
   playhouse test shop --repeat 20    says whether it is always the same
-  playhouse test shop --record       asks a live model for what is not recorded yet (`- model: recorded`)";
+  playhouse test shop --record       asks a live model for what is not recorded yet (`- model: recorded`)
+  playhouse test shop --coverage     and how much of the program is reached";
 
 /// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; judges
 /// labelled cases of what fires (`*.triggers.md`)
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TestArguments {
     /// Test files, or folders with test files anywhere below
@@ -64,6 +68,9 @@ pub(crate) struct TestArguments {
     /// A trigger that the classifier does not judge counts as one that did not fire (`*.triggers.md`)
     #[arg(long)]
     strict: bool,
+    /// Say at the end how much of the programs the tests reach; `playhouse coverage` says what they do not
+    #[arg(long)]
+    coverage: bool,
 }
 
 /// What `--record` asks for.
@@ -77,19 +84,12 @@ enum Record {
 
 /// Runs all tests, one after the other.
 pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit, Failure> {
-    let mut files = Vec::new();
-    for path in &arguments.paths {
-        find(path, &[CONVERSATION, TABLE], &mut files)?;
-    }
-    if files.is_empty() {
-        return Err(Failure::wrong(
-            "no test found; tests are files `NAME.test.md` and `NAME.triggers.md`, see docs/testing.md",
-        ));
-    }
+    let files = find_tests(&arguments.paths)?;
     let runtime = runtime()?;
     let (mut n_passed, mut n_failed) = (0, 0);
+    let gathered = arguments.coverage.then(RefCell::<Gathered>::default);
     for path in &files {
-        let verdict = runtime.block_on(run_file(console, arguments, path))?;
+        let verdict = runtime.block_on(run_file(console, arguments, path, gathered.as_ref()))?;
         let (word, text) = match verdict {
             Verdict::Passed(report) => ("ok", report),
             Verdict::Blessed => ("blessed", String::new()),
@@ -103,11 +103,28 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
         put(&format!("{word} {}\n{}", path.display(), indented(&text)))?;
     }
     put(&format!("{n_passed} passed, {n_failed} failed\n"))?;
+    if let Some(gathered) = gathered {
+        put(&summary(&gathered.into_inner().coverage.totals()))?;
+    }
     Ok(if n_failed > 0 { Exit::Failed } else { Exit::Finished })
 }
 
+/// All test files that `paths` mean.
+pub(crate) fn find_tests(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        find(path, &[CONVERSATION, TABLE], &mut files)?;
+    }
+    if files.is_empty() {
+        return Err(Failure::wrong(
+            "no test found; tests are files `NAME.test.md` and `NAME.triggers.md`, see docs/testing.md",
+        ));
+    }
+    Ok(files)
+}
+
 /// What came of one test.
-enum Verdict {
+pub(crate) enum Verdict {
     /// What there is to know all the same: the scores of a table, lines that a conversation has left out.
     Passed(String),
     /// It was rewritten.
@@ -116,13 +133,24 @@ enum Verdict {
     Failed(String),
 }
 
-async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> Result<Verdict, Failure> {
+/// Runs one test; what it reaches of its program is gathered, if that is wanted.
+pub(crate) async fn run_file(
+    console: &Console,
+    arguments: &TestArguments,
+    path: &Path,
+    gathered: Option<&RefCell<Gathered>>,
+) -> Result<Verdict, Failure> {
     let name = path.display().to_string();
     let classifier = ChosenClassifier { id: arguments.classifier.as_deref(), environment: &console.environment };
     if name.ends_with(TABLE) {
         let options = TableOptions { strict: arguments.strict, repeat: arguments.repeat, color: console.color };
-        let judge =
-            async |program: &Program, table: &TriggerTable| judge_table(path, program, table, &classifier).await;
+        let judge = async |program: &Program, table: &TriggerTable| {
+            let judged = judge_table(path, program, table, &classifier).await?;
+            if let Some(gathered) = gathered {
+                gathered.borrow_mut().add(program, &reached_by_table(program, table, &judged));
+            }
+            Ok(judged)
+        };
         let outcome = run_table(path, options, judge).await;
         return Ok(if outcome.passed { Verdict::Passed(outcome.text) } else { Verdict::Failed(outcome.text) });
     }
@@ -155,6 +183,9 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
         Ok(played) => played,
         Err(why) => return Ok(Verdict::Failed(why)),
     };
+    if let (Some(gathered), Some(run)) = (gathered, &played.run) {
+        gathered.borrow_mut().add(&run.program, &reached(run));
+    }
     for round in 2..=arguments.repeat {
         let again = play(path, &test, &classifier).await;
         if let Some(difference) = difference(&played, &again) {

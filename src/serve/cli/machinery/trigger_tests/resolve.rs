@@ -53,10 +53,7 @@ impl TriggerTable {
 
 /// A trigger's name: `Playbook:T1`, with its agent before it if several playbooks have that name.
 pub(super) fn label(program: &Program, id: TriggerId) -> String {
-    let playbook = program.playbook(id.playbook);
-    let n_same = program.playbooks.iter().filter(|other| other.name == playbook.name).count();
-    let name = program.trigger_name(id);
-    if n_same > 1 { format!("{}.{name}", program.agent(playbook.agent).name) } else { name }
+    format!("{}:T{}", program.unique_name(id.playbook), id.index + 1)
 }
 
 /// The trigger that `[Agent.]Playbook[:T1]` means.

@@ -1,0 +1,182 @@
+//! Which mutants a program has.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::analysis::mutate::bounds::{counted, moved};
+use crate::analysis::mutate::change::{Change, ToolsOf};
+use crate::analysis::mutate::{Mutant, Site};
+use crate::expr::{Expr, ExprKind, UnaryOperator};
+use crate::program::{Entry, Loop, Mode, Playbook, Program, Step, StepId, StepKind, Trigger, TriggerKind};
+use crate::span::Span;
+
+/// All mutants of a program, in the order of its text, what is denied last. The same text has the same mutants.
+pub fn mutants(program: &Program) -> Vec<Mutant> {
+    let mut list = List { program, n_named: BTreeMap::new(), mutants: Vec::new() };
+    let is_run = |playbook: &&Playbook| !playbook.implicit && program.unsupported(playbook.id).is_none();
+    for playbook in program.playbooks.iter().filter(is_run) {
+        for trigger in &playbook.triggers {
+            list.of_trigger(trigger);
+        }
+        // A model that pursues a goal goes its own way.
+        if playbook.mode == Mode::Steps {
+            for line in &playbook.steps {
+                list.of_line(playbook, line);
+            }
+        }
+    }
+    list.of_tools();
+    list.mutants
+}
+
+/// The mutants so far.
+struct List<'p> {
+    program: &'p Program,
+    /// How often each name would stand there.
+    n_named: BTreeMap<String, usize>,
+    mutants: Vec<Mutant>,
+}
+
+impl List<'_> {
+    fn add(&mut self, name: String, site: Site, span: Span, change: Option<Change>) {
+        let n = self.n_named.entry(name.clone()).or_default();
+        *n += 1;
+        let name = if *n > 1 { format!("{name} #{n}") } else { name };
+        self.mutants.push(Mutant { name, site, span, change });
+    }
+
+    fn of_trigger(&mut self, trigger: &Trigger) {
+        let id = trigger.id;
+        let name = format!("{}:T{}", self.program.unique_name(id.playbook), id.index + 1);
+        let can_be_missed = match (&trigger.kind, &self.program.entry) {
+            // Of a program that does not begin every test takes notice.
+            (TriggerKind::Beginning, Entry::Beginning(all)) => all.len() > 1 && all.contains(&id.playbook),
+            (TriggerKind::Beginning, Entry::Single(_) | Entry::Root(_) | Entry::Plan(_) | Entry::None) => false,
+            (_, _) => true,
+        };
+        let mut add = |words: &str, change| {
+            self.add(format!("{name} {words}"), Site::Trigger(id), trigger.span, Some(change));
+        };
+        if can_be_missed {
+            add("drop", Change::DropTrigger(id));
+        }
+        if let TriggerKind::Condition(condition) = &trigger.kind {
+            for (words, condition) in conditions(condition) {
+                add(&words, Change::TriggerCondition(id, condition));
+            }
+        }
+    }
+
+    fn of_line(&mut self, playbook: &Playbook, line: &Step) {
+        let (id, step) = (playbook.id, line.id);
+        let name = format!("{}:{}", self.program.unique_name(id), line.label);
+        let mut add = |words: &str, change| {
+            self.add(format!("{name} {words}"), Site::Line(id, step), line.span, change);
+        };
+        if !line.explicit {
+            return add("drop", None);
+        }
+        if let Some(condition) = line.kind.condition() {
+            for (words, condition) in conditions(condition) {
+                add(&words, Some(Change::Condition(id, step, condition)));
+            }
+        }
+        match &line.kind {
+            StepKind::Loop(header) => {
+                let count = match header {
+                    Loop::Repeat { count } | Loop::Until { at_most: count, .. } => count.as_ref(),
+                    Loop::ForEach { .. } | Loop::While { .. } => None,
+                };
+                if let Some((words, count)) = count.and_then(|count| counted(count, 1)) {
+                    add(&words, Some(Change::Count(id, step, count)));
+                }
+                add("once", Some(Change::Once(id, step)));
+            }
+            // Lines with others below them are the beginning of something.
+            StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Break
+            | StepKind::Continue
+            | StepKind::Call(_)
+            | StepKind::Assign { .. }
+            | StepKind::Say { .. }
+                if line.children.is_empty() =>
+            {
+                add("drop", Some(Change::Drop(id, step)));
+                if let Some(next) = beside(playbook, step).filter(|next| is_order_seen(line, next)) {
+                    add(&format!("swap {}", next.label), Some(Change::Swap(id, step, next.id)));
+                }
+            }
+            StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Break
+            | StepKind::Continue
+            | StepKind::Call(_)
+            | StepKind::Assign { .. }
+            | StepKind::Say { .. }
+            | StepKind::Branch { .. }
+            | StepKind::Ask { .. }
+            | StepKind::Free
+            | StepKind::Gone(_) => {}
+        }
+    }
+
+    /// What is denied, by whatever list.
+    fn of_tools(&mut self) {
+        let program = self.program;
+        let front_matter = program.settings.other.iter().find(|(key, ..)| key == "tools").map(|(_, _, span)| *span);
+        let mut lists = vec![(String::new(), ToolsOf::Program, front_matter.unwrap_or_default())];
+        lists.extend(
+            program.agents.iter().map(|agent| (format!("{} ", agent.name), ToolsOf::Agent(agent.id), agent.title_span)),
+        );
+        lists.extend(program.playbooks.iter().map(|playbook| {
+            (format!("{} ", program.unique_name(playbook.id)), ToolsOf::Playbook(playbook.id), playbook.title_span)
+        }));
+        for (whose, of, span) in lists {
+            let denied: Vec<Arc<str>> = of.list(program).deny.clone();
+            for name in denied {
+                self.add(format!("{whose}tools {name} deny drop"), Site::Tools, span, Some(Change::Permit(of, name)));
+            }
+        }
+    }
+}
+
+/// The other conditions that one can be mistaken for.
+fn conditions(condition: &Expr) -> Vec<(String, Expr)> {
+    let negated = ExprKind::Unary(UnaryOperator::Not, Box::new(condition.clone()));
+    let negated = ("negate".to_owned(), Expr { kind: negated, span: condition.span });
+    std::iter::once(negated).chain(moved(condition)).collect()
+}
+
+/// The line after one, side by side with it.
+fn beside(playbook: &Playbook, step: StepId) -> Option<&Step> {
+    let parent = playbook.step(step).parent;
+    playbook.steps.get(step.0 as usize + 1).filter(|next| next.parent == parent)
+}
+
+/// Whether it can be seen in which order the interpreter does two lines: both speak, both call a tool, or one needs
+/// what the other sets. A playbook that is called may be shown inside its line, where it stays.
+fn is_order_seen(line: &Step, next: &Step) -> bool {
+    let is_free = |line: &Step| match &line.kind {
+        StepKind::Call(call) => call.playbook.is_none() && line.children.is_empty(),
+        StepKind::Assign { .. } | StepKind::Say { .. } => line.children.is_empty(),
+        StepKind::Branch { .. }
+        | StepKind::Loop(_)
+        | StepKind::Return(_)
+        | StepKind::End
+        | StepKind::Break
+        | StepKind::Continue
+        | StepKind::Ask { .. }
+        | StepKind::Free
+        | StepKind::Gone(_) => false,
+    };
+    let needs = |one: &Step, other: &Step| {
+        one.writes.iter().any(|name| other.reads.contains(name) || other.writes.contains(name))
+    };
+    let is_alike = matches!(
+        (&line.kind, &next.kind),
+        (StepKind::Say { .. }, StepKind::Say { .. }) | (StepKind::Call(_), StepKind::Call(_))
+    );
+    let is_swappable = line.explicit && next.explicit && is_free(line) && is_free(next);
+    is_swappable && (is_alike || needs(line, next) || needs(next, line))
+}
