@@ -262,7 +262,7 @@ impl FileConfig {
 
 /// One item of `redact`.
 fn read_rule(rule: &Spanned<DeValue<'_>>, fault: &dyn Fn(usize, String) -> ConfigError) -> Result<Rule, ConfigError> {
-    let written = rule.get_ref().as_str().ok_or_else(|| "`redact` must be a list of texts in quotes".to_owned());
+    let written = rule.get_ref().as_str().ok_or_else(|| "write text in quotes".to_owned());
     written.and_then(Rule::read).map_err(|message| fault(rule.span().start, format!("`redact`: {message}")))
 }
 

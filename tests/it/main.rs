@@ -3,6 +3,7 @@
 
 mod backtest;
 mod breaks;
+mod cassette;
 mod chunks;
 mod classify;
 mod cli;

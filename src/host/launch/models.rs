@@ -17,7 +17,7 @@ use crate::host::launch::workshop::{Choices, Launch, Remark};
 use crate::host::llm::embedded::{self, Embedded};
 use crate::host::llm::local::{self, FoundServer, PATIENCE, PATIENCE_IF_ASKED};
 use crate::host::llm::openai::OpenAi;
-use crate::host::llm::recorded::{self, Absent};
+use crate::host::llm::recorded::{Absent, Recorded};
 use crate::host::llm::replay::Replay;
 use crate::host::llm::script::Script;
 use crate::host::llm::{Llm, ModelKind};
@@ -104,7 +104,7 @@ impl Launch {
     /// It cannot be opened.
     pub async fn open_model(&self, chosen: &Chosen) -> Result<Arc<dyn Llm>, LaunchError> {
         match &self.llm {
-            Some(llm) => Ok(llm.clone()),
+            Some(llm) => Ok(self.recorded(llm.clone())),
             None => self.make(&chosen.config, chosen.config.model().0).await,
         }
     }
@@ -119,7 +119,15 @@ impl Launch {
             ModelId::OpenAi(_) => make_model(config, id)?,
             ModelId::Script(_) | ModelId::Replay(_) | ModelId::Embedded => Arc::new(Absent(id.to_string().into())),
         };
-        Ok(Arc::new(recorded::Recorded::new(llm, take.clone())))
+        Ok(self.recorded(llm))
+    }
+
+    /// The model in the run that records or replays it, if there is one.
+    fn recorded(&self, llm: Arc<dyn Llm>) -> Arc<dyn Llm> {
+        match &self.take {
+            Some(take) => Arc::new(Recorded::new(llm, take.clone())),
+            None => llm,
+        }
     }
 
     /// The model and the classifier of a program.

@@ -3,7 +3,7 @@
 mod connections;
 mod hostile;
 mod questions;
-mod server;
+pub(crate) mod server;
 mod sessions;
 mod third_party;
 mod tools;

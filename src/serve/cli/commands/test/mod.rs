@@ -92,7 +92,7 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
         let verdict = runtime.block_on(run_file(console, arguments, path, gathered.as_ref()))?;
         let (word, text) = match verdict {
             Verdict::Passed(report) => ("ok", report),
-            Verdict::Blessed => ("blessed", String::new()),
+            Verdict::Blessed(report) => ("blessed", report),
             Verdict::Failed(text) => ("FAILED", text),
         };
         if word == "FAILED" {
@@ -127,8 +127,8 @@ pub(crate) fn find_tests(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 pub(crate) enum Verdict {
     /// What there is to know all the same: the scores of a table, lines that a conversation has left out.
     Passed(String),
-    /// It was rewritten.
-    Blessed,
+    /// It was rewritten; what there is to know all the same.
+    Blessed(String),
     /// Why, for people.
     Failed(String),
 }
@@ -204,9 +204,9 @@ pub(crate) async fn run_file(
         if blessed != text {
             std::fs::write(path, blessed)
                 .map_err(|cause| Failure::failed(format!("{name}: cannot write: {cause}; make it writable")))?;
-            return Ok(Verdict::Blessed);
+            return Ok(Verdict::Blessed(recorded));
         }
-        return Ok(Verdict::Passed(String::new()));
+        return Ok(Verdict::Passed(recorded));
     }
     let differences = compare(&name, &test, &played.stretches, Compared::All);
     let left_out = match skipped(&played.summary.skipped) {
