@@ -1,4 +1,5 @@
 //! Cases that are measured: where runs part, the order of runs, and `eval` and `compare` through the real binary.
 
+mod measured;
 mod part;
 mod schedule;

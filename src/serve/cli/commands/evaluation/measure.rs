@@ -161,7 +161,8 @@ impl<'a> Bench<'a> {
     async fn play(&self, sides: &[Side], plan: Plan, progress: &Progress, is_idle: bool) -> Result<Trials, String> {
         let play = async |job: Job| {
             let cast = sides[job.side].cast(job.case, &self.workshop, is_idle);
-            self.cases[job.case].play(&cast).await
+            let case = &self.cases[job.case];
+            case.play(&cast).await.map_err(|why| format!("{}: {why}", case.name()))
         };
         plan.perform(progress, play).await
     }
