@@ -145,13 +145,12 @@ impl<'a> Writer<'a> {
             self.write(line, json!({ "wait": "user" }));
             return Ok(Left::Over);
         }
-        Ok(match &line.kind {
-            StepKind::Loop(Loop::ForEach { variable, .. }) if done.set.contains(&variable.name) => {
-                Left::Decided(self.playbook.flow.follow(line.id, EdgeKind::Then))
-            }
-            _ if done.is_all(line, self.turn) => Left::Done(self.follow(line)),
-            _ => Left::Over,
-        })
+        if let StepKind::Loop(Loop::ForEach { variable, .. }) = &line.kind
+            && done.set.contains(&variable.name)
+        {
+            return Ok(Left::Decided(self.playbook.flow.follow(line.id, EdgeKind::Then)));
+        }
+        Ok(if done.is_all(line, self.turn) { Left::Done(self.follow(line)) } else { Left::Over })
     }
 
     /// A playbook without lines: what the bullets say about it, up to calls.
@@ -198,8 +197,8 @@ impl<'a> Writer<'a> {
     fn follow(&self, line: &Step) -> Node {
         let flow = &self.playbook.flow;
         let is_next = |node: &Node| node.step().is_some_and(|step| self.is_next(Some(step)));
-        let ways = flow.successors(line.id).iter().map(|edge| edge.to);
-        ways.filter(is_next).next().unwrap_or_else(|| flow.follow(line.id, EdgeKind::Next))
+        let mut ways = flow.successors(line.id).iter().map(|edge| edge.to);
+        ways.find(is_next).unwrap_or_else(|| flow.follow(line.id, EdgeKind::Next))
     }
 
     /// Moves the pointer to a line and does nothing there.
