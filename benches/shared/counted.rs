@@ -79,7 +79,11 @@ pub(crate) async fn play(steps: Vec<TestStep>, registry: Registry, root: SourceT
     for step in steps {
         match step.kind {
             TestStepKind::User(line) => lines.push(line),
-            TestStepKind::Event(signal) => return Err(format!("the event {} is not played here", signal.name)),
+            TestStepKind::Interrupts(_)
+            | TestStepKind::Event(_)
+            | TestStepKind::Wait(_)
+            | TestStepKind::Set(_)
+            | TestStepKind::Written(_) => return Err("only messages and whole replies are played here".to_owned()),
             TestStepKind::Reply(reply) => replies.push(ScriptEntry::reply(reply.text)),
             TestStepKind::ExpectSay(_)
             | TestStepKind::ExpectVariables(_)

@@ -1,6 +1,9 @@
 //! The only clock. Everything that wants to know the time is handed a [`Clock`]; delays go through `tokio::time`,
 //! so that a test's paused clock moves both.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use jiff::tz::TimeZone;
 use tokio::time::Instant;
 
@@ -37,13 +40,15 @@ impl Clock for SystemClock {
 pub struct TestClock {
     start: Timestamp,
     began: Instant,
+    /// Milliseconds that a test has let pass.
+    passed: Arc<AtomicI64>,
     zone: TimeZone,
 }
 
 impl TestClock {
     /// A clock that shows `start` now, in UTC.
     pub fn new(start: Timestamp) -> TestClock {
-        TestClock { start, began: Instant::now(), zone: TimeZone::UTC }
+        TestClock { start, began: Instant::now(), passed: Arc::default(), zone: TimeZone::UTC }
     }
 
     /// The same clock in another zone.
@@ -51,12 +56,17 @@ impl TestClock {
     pub fn in_zone(self, zone: TimeZone) -> TestClock {
         TestClock { zone, ..self }
     }
+
+    /// Lets so many milliseconds pass at once, for all clones; who sleeps does not hear of it.
+    pub fn pass(&self, ms: i64) {
+        self.passed.fetch_add(ms, Ordering::Relaxed);
+    }
 }
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         let passed = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
-        Timestamp(self.start.0.saturating_add(passed))
+        Timestamp(self.start.0.saturating_add(passed).saturating_add(self.passed.load(Ordering::Relaxed)))
     }
 
     fn zone(&self) -> TimeZone {

@@ -5,6 +5,7 @@
 pub use crate::analysis::explain;
 use crate::diagnostic::Diagnostic;
 pub use crate::diagnostic::spelling;
+pub use crate::english::grammar::time::{time, time_text};
 pub use crate::english::grammar::{Wording, wordings};
 pub use crate::english::triggers::examples as trigger_examples;
 pub use crate::lower::LoadOptions;

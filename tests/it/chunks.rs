@@ -23,6 +23,7 @@ use playhouse::vm::protocol::{Event, Progress, Timestamp};
 use playhouse::vm::reply::ReadEnd;
 use playhouse::vm::{Begin, Machine};
 
+use crate::conversation::holds_replies;
 use crate::reply::{corpus, read, read_whole};
 
 /// Two pieces cut at every byte, and every byte a piece of its own.
@@ -185,9 +186,7 @@ async fn examples() {
     let mut n_programs = std::collections::BTreeSet::new();
     for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")).unwrap() {
         let path = entry.unwrap().path();
-        let name = path.to_string_lossy();
-        // What the embedded model replies is no file.
-        if !name.ends_with(".test.md") || name.ends_with(".embedded.test.md") {
+        if !holds_replies(&path) {
             continue;
         }
         let (program, conversation) = play(&path).await;
@@ -263,7 +262,11 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
         match &step.kind {
             TestStepKind::Reply(reply) => entries.push(ScriptEntry::reply(reply.text.clone())),
             TestStepKind::User(text) => messages.push(text.clone()),
-            TestStepKind::Event(signal) => panic!("the event {} is of no use here", signal.name),
+            TestStepKind::Interrupts(_)
+            | TestStepKind::Event(_)
+            | TestStepKind::Wait(_)
+            | TestStepKind::Set(_)
+            | TestStepKind::Written(_) => panic!("line {} is of no use here", step.line),
             TestStepKind::ExpectSay(_)
             | TestStepKind::ExpectVariables(_)
             | TestStepKind::ExpectCalls(_)

@@ -98,6 +98,15 @@ pub(crate) struct Run {
     pub(crate) executed: Vec<u64>,
 }
 
+/// Whether a file is a conversation whose replies stand in it as they are: what the embedded model replies is no file,
+/// and what is written line by line becomes a reply only when it is asked for.
+pub(crate) fn holds_replies(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(".test.md") && {
+        let test = TestFile::parse(FileId(0), &std::fs::read_to_string(path).unwrap()).unwrap();
+        test.model.is_none() && !test.steps.iter().any(|step| matches!(step.kind, TestStepKind::Written(_)))
+    }
+}
+
 impl Conversation {
     /// Reads a test file with its program and its tools, whose effect class is set to `effect`, if there is one.
     pub(crate) fn read(path: &Path, effect: Option<&str>) -> Conversation {
@@ -140,7 +149,11 @@ impl Conversation {
         for step in file.steps {
             match step.kind {
                 TestStepKind::User(line) => conversation.lines.push(line),
-                TestStepKind::Event(signal) => panic!("the event {} is of no use here", signal.name),
+                TestStepKind::Interrupts(_)
+                | TestStepKind::Event(_)
+                | TestStepKind::Wait(_)
+                | TestStepKind::Set(_)
+                | TestStepKind::Written(_) => panic!("line {} of {} is of no use here", step.line, path.display()),
                 TestStepKind::ExpectSay(said) => conversation.expected.extend(said),
                 TestStepKind::Reply(reply) => {
                     let error = reply.error.map(|error| match error.as_str() {

@@ -237,10 +237,16 @@ impl Guide {
             match &step.kind {
                 TestStepKind::User(words) => told.push_str(&format!("> {words}\n")),
                 TestStepKind::Event(signal) => told.push_str(&format!("event {} {}\n", signal.name, signal.data)),
+                TestStepKind::Interrupts(interruption) => told.push_str(&format!("> {}\n", interruption.text)),
+                TestStepKind::Wait(ms) => told.push_str(&format!("wait {ms} ms\n")),
+                TestStepKind::Set(edits) => {
+                    edits.iter().for_each(|edit| told.push_str(&format!("set ${} = {}\n", edit.name, edit.value)));
+                }
                 TestStepKind::ExpectSay(utterances) => {
                     utterances.iter().for_each(|utterance| told.push_str(&format!("{utterance}\n")));
                 }
                 TestStepKind::Reply(_)
+                | TestStepKind::Written(_)
                 | TestStepKind::ExpectVariables(_)
                 | TestStepKind::ExpectCalls(_)
                 | TestStepKind::ExpectOutcome(_) => {}

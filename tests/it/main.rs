@@ -86,3 +86,4 @@ mod watcher;
 mod why;
 mod world;
 mod world_parts;
+mod written;

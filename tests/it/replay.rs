@@ -13,7 +13,7 @@ use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Record, RecordBody};
 use playhouse::host::replay::replay;
 
-use crate::conversation::{Account, Conversation, Ledger, Run, Snapshots, run, settle, views};
+use crate::conversation::{Account, Conversation, Ledger, Run, Snapshots, holds_replies, run, settle, views};
 use crate::ideal_model::{IdealModel, Known, Pace};
 
 /// Replies arrive in pieces of so many bytes: each is a place where the process may stop.
@@ -26,9 +26,7 @@ fn conversations() -> Vec<PathBuf> {
         .iter()
         .flat_map(|folder| std::fs::read_dir(root.join(folder)).into_iter().flatten())
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.to_string_lossy().ends_with(".test.md"))
-        // What the embedded model replies is no file.
-        .filter(|path| !path.to_string_lossy().ends_with(".embedded.test.md"))
+        .filter(|path| holds_replies(path))
         .collect();
     found.sort();
     assert!(found.len() >= 6, "{found:?}");

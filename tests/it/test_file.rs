@@ -12,10 +12,10 @@ use playhouse::serve::cli::test_file::{
 use playhouse::span::Sources;
 use playhouse::value::{Map, Value};
 
-const TOP: &str = "# Title\n\n- program: a.md\n";
+pub(crate) const TOP: &str = "# Title\n\n- program: a.md\n";
 
 /// Reads a text that has nothing wrong with it.
-fn read(text: &str) -> TestFile {
+pub(crate) fn read(text: &str) -> TestFile {
     let mut sources = Sources::default();
     let file = sources.add("a.test.md", text);
     TestFile::parse(file, text).unwrap_or_else(|_| panic!("{}", findings(text)))
@@ -44,7 +44,7 @@ fn check(text: &str, expected: &str) {
 
 /// `check` of a conversation below a good top of four lines.
 #[track_caller]
-fn check_steps(steps: &str, expected: &str) {
+pub(crate) fn check_steps(steps: &str, expected: &str) {
     check(&format!("{TOP}\n{steps}"), expected);
 }
 
@@ -272,7 +272,7 @@ fn errors_of_headings_and_their_order() {
         "a.test.md:10:1: there is no heading `## Sayz` [unknown-heading]
   did you mean `## Says`?
 a.test.md:14:1: there is no heading `## Stage directions` [unknown-heading]
-  headings are `## User`, `## Event`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`
+  headings are `## User`, `## Event`, `## Wait`, `## Set`, `## Model`, `## Says`, `## Calls`, `## Variables`, `## Outcome`
 a.test.md:18:1: there is no heading `### Calls` [unknown-heading]
   did you mean `## Calls`?",
     );
@@ -320,7 +320,7 @@ fn errors_of_replies() {
     check_steps(
         "## Model\n\n## Model\n\n- when: (\n- chunks: few\n- delay: 3\n- error:\n\n```\n```\n\nProse.\n",
         "a.test.md:5:1: `## Model` is empty [empty-section]
-  write the reply as a fenced block, or `- error: …` for a request that fails
+  write the reply as bullets (`- 02: yes`) or a fenced block, or `- error: …` for a request that fails
 a.test.md:9:1: `(` is no regular expression: unclosed group [bad-regex]
   mend it; a character with a meaning is written with a `\\` before it
 a.test.md:10:1: `few` is no way to cut a reply [bad-chunks]
@@ -330,7 +330,7 @@ a.test.md:11:1: a reply has no option `delay` [unknown-key]
 a.test.md:12:1: `error` has no value [empty-value]
   write one behind the colon, or leave the line out
 a.test.md:17:1: this line does not belong in `## Model` [unexpected-text]
-  a reply is options (`- when: …`), then one fenced block",
+  a reply is bullets (`- 02: yes`), or options (`- when: …`) and then one fenced block",
     );
     check_steps(
         "## Model\n\n```jsonl\n{}\n\n## Says\n",

@@ -11,6 +11,7 @@ pub mod recorded;
 pub mod replay;
 pub mod script;
 pub(crate) mod script_file;
+pub mod written;
 
 use std::pin::Pin;
 use std::sync::Arc;

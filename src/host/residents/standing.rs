@@ -82,7 +82,7 @@ pub struct Fault {
 impl Standing {
     /// Of a machine's state. `is_live`: a process goes on with it.
     pub fn of(present: &Present, is_live: bool) -> Standing {
-        let Present { view, mark, time, cost, program: _ } = present;
+        let Present { view, mark, time, cost, program: _, due: _ } = present;
         let counters = &view.counters;
         let (value, fault) = match &view.outcome {
             Some(Outcome::Done { value }) => (Some(value.shown()), None),

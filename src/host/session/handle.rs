@@ -72,8 +72,8 @@ pub struct Ending {
 impl Ending {
     /// The session's last state, and when that is.
     pub fn present(&self) -> Present {
-        let Ending { view, program, mark, time, summary, .. } = self.clone();
-        Present { view, program, mark, time, cost: summary.cost }
+        let Ending { view, program, mark, time, summary, due, .. } = self.clone();
+        Present { view, program, mark, time, cost: summary.cost, due }
     }
 }
 
@@ -171,6 +171,15 @@ impl SessionHandle {
         value: Value,
     ) -> Result<(), SessionGone> {
         self.put(self.letter(Deed::Edit(frame, name.into(), value), None)).await
+    }
+
+    /// So much time passes at once for its timers, which test clocks do not move. At most the one that runs out first
+    /// does.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub(crate) async fn pass(&self, time: Duration) -> Result<(), SessionGone> {
+        self.put(Input::Pass(time)).await
     }
 
     /// The set of tools has changed.

@@ -38,6 +38,8 @@ pub(crate) enum Input {
     Debug(Box<Command>),
     /// The task is to end if nobody needs it, and nobody has for so long.
     Rest(Duration),
+    /// Time passes at once for the machine's timers.
+    Pass(Duration),
     /// The task is to end.
     Stop,
     /// All handles are gone: nobody can say anything any more.

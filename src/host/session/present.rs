@@ -20,4 +20,6 @@ pub struct Present {
     pub time: Timestamp,
     /// What the session's own model has cost, where `[prices]` knows it.
     pub cost: Option<f64>,
+    /// When the next of its timers runs out.
+    pub due: Option<Timestamp>,
 }

@@ -58,6 +58,7 @@ impl Task {
                 | Input::SignaturesChanged(_)
                 | Input::ToolsChanged
                 | Input::CallProgress(..)
+                | Input::Pass(_)
                 | Input::Abandoned
                 | Input::ReplyBytes(..)
                 | Input::ReplyEnded(..)

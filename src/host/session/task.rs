@@ -99,6 +99,10 @@ impl Timer {
     pub(crate) fn new(id: TimerId, after_ms: u64, is_background: bool) -> Timer {
         Timer { id, due: moment_after(Duration::from_millis(after_ms)), is_background }
     }
+
+    fn pass(&mut self, time: Duration) {
+        self.due = self.due.checked_sub(time).unwrap_or_else(Instant::now);
+    }
 }
 
 impl Task {
@@ -437,6 +441,13 @@ impl Task {
                     self.inbox.close();
                 }
             }
+            Input::Pass(time) => {
+                self.timers.iter_mut().for_each(|timer| timer.pass(time));
+                // What runs out now does so before anything else is looked at; times are told in milliseconds.
+                let first = self.timers.iter().min_by_key(|timer| timer.due);
+                let is_over = |timer: &&Timer| timer.due <= moment_after(Duration::from_millis(1));
+                self.deferred.extend(first.filter(is_over).map(|timer| Input::Due(Due::Timer(timer.id))));
+            }
             Input::View(sender) => {
                 self.flush().await?;
                 // Whoever asked may have gone.
@@ -520,7 +531,11 @@ impl Task {
         };
         let cost = self.world.options.prices.cost(&self.world.llm.id(), &usage);
         let program = self.machine.program().clone();
-        Present { view, program, mark: self.maker.mark(), time: self.time, cost }
+        let due = self.timers.iter().map(|timer| timer.due).min().map(|due| {
+            let ms = due.saturating_duration_since(Instant::now()).as_millis();
+            Timestamp(self.world.clock.now().0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+        });
+        Present { view, program, mark: self.maker.mark(), time: self.time, cost, due }
     }
 
     fn ending(&mut self, outcome: Option<Outcome>) -> Ending {
@@ -545,11 +560,7 @@ impl Task {
         tracing::info!(session = &*self.id, outcome = word, turns = summary.turns, "the session's task ends");
         let mut left_over = self.world.llm.left_over();
         left_over.extend(self.world.classifier.left_over());
-        let due = self.timers.iter().map(|timer| timer.due).min().map(|due| {
-            let ms = due.saturating_duration_since(Instant::now()).as_millis();
-            Timestamp(self.world.clock.now().0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
-        });
-        let Present { view, program, mark, time, cost: _ } = present;
+        let Present { view, program, mark, time, cost: _, due } = present;
         Ending { outcome, view, program, mark, time, summary, left_over, due }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::analysis::Analysis;
 use crate::analysis::inlining::INLINE_LINES;
 use crate::analysis::tail_calls::NoTailCall;
+use crate::english::grammar::time::time_text;
 use crate::expr::LAST_CALL_FAILED;
 use crate::plan::outline;
 use crate::program::{
@@ -262,17 +263,6 @@ pub fn trigger_kind(trigger: &Trigger) -> String {
         TriggerKind::Semantic => format!("semantic, asked when {} change", names(&trigger.names)),
         TriggerKind::Gone(_) => "gone".to_owned(),
     }
-}
-
-/// `10 minutes`: in the largest unit that leaves no rest.
-fn time_text(ms: u64) -> String {
-    const UNITS: [(&str, u64); 5] =
-        [("week", 604_800_000), ("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000)];
-    let (unit, n) = match UNITS.iter().find(|(_, length)| ms.is_multiple_of(*length)) {
-        Some((unit, length)) => (*unit, ms / length),
-        None => ("millisecond", ms),
-    };
-    format!("{n} {unit}{}", if n == 1 { "" } else { "s" })
 }
 
 fn edge_text(playbook: &Playbook, edge: &crate::program::flow_graph::Edge) -> String {

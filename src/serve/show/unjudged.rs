@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::text::one_line;
 use crate::lang::program::Program;
 use crate::vm::protocol::{Judge, Ruling};
@@ -43,7 +44,7 @@ impl Unjudged {
         };
         match reason {
             None => self.abstained.insert(trigger.to_owned()).then(|| {
-                let words = self.words(trigger).map_or(String::new(), |words| format!(" ({words})"));
+                let words = words(&self.program, trigger).map_or(String::new(), |words| format!(" ({words})"));
                 format!(
                     "trigger {trigger}{words} cannot be judged by {} and does not fire; a model can judge it: \
                      --classifier model, or model:ID",
@@ -56,11 +57,29 @@ impl Unjudged {
                 .then(|| format!("triggers were not judged, {trigger} among them, and count as not matched: {reason}")),
         }
     }
+}
 
-    /// The author's words, on one line.
-    fn words(&self, name: &str) -> Option<String> {
-        let mut triggers = self.program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
-        let trigger = triggers.find(|trigger| self.program.trigger_name(trigger.id) == name)?;
-        Some(one_line(&trigger.text))
+/// The triggers that nobody judged in all that happened, each once, one a line; empty if there are none.
+pub(crate) fn unjudged(program: &Program, events: &[PublicEvent]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for event in events {
+        if let PublicBody::TriggerEvaluated {
+            trigger,
+            ruling: Ruling::Abstained | Ruling::Off | Ruling::TimedOut | Ruling::Failed(_),
+            ..
+        } = &event.body
+            && !names.contains(&&**trigger)
+        {
+            names.push(trigger);
+        }
     }
+    let line = |name: &str| format!("  {name}: {}\n", words(program, name).unwrap_or_default());
+    names.into_iter().map(line).collect()
+}
+
+/// The author's words, on one line.
+fn words(program: &Program, name: &str) -> Option<String> {
+    let mut triggers = program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
+    let trigger = triggers.find(|trigger| program.trigger_name(trigger.id) == name)?;
+    Some(one_line(&trigger.text))
 }

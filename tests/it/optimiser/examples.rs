@@ -25,6 +25,7 @@ use playhouse::vm::protocol::{
 use playhouse::vm::{Begin, Machine};
 use serde_json::json;
 
+use crate::conversation::holds_replies;
 use crate::optimiser::{all_off, all_on};
 
 /// A conversation of an example.
@@ -374,9 +375,7 @@ pub(crate) fn play_all() {
     let _inside = runtime.enter();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.to_string_lossy().ends_with(".test.md"));
-    // What the embedded model replies is no file.
-    paths.retain(|path| !path.to_string_lossy().ends_with(".embedded.test.md"));
+    paths.retain(|path| holds_replies(path));
     paths.sort();
     let mut n_played = 0;
     for path in &paths {

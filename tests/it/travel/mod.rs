@@ -12,7 +12,7 @@ use playhouse::host::llm::Llm;
 use playhouse::host::session::{Ending, Interest, Notice, Session};
 use playhouse::host::travel::{Point, Timeline};
 
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, holds_replies};
 
 mod cases;
 
@@ -38,9 +38,7 @@ fn in_folders(folders: &[&str]) -> Vec<PathBuf> {
         .iter()
         .flat_map(|folder| std::fs::read_dir(root.join(folder)).into_iter().flatten())
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.to_string_lossy().ends_with(".test.md"))
-        // What the embedded model replies is no file.
-        .filter(|path| !path.to_string_lossy().ends_with(".embedded.test.md"))
+        .filter(|path| holds_replies(path))
         .collect();
     found.sort();
     assert!(found.len() >= 6, "{found:?}");

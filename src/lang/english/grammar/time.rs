@@ -2,6 +2,7 @@
 
 use crate::english::phrase::Phrase;
 use crate::program::{Days, WEEKDAYS};
+use crate::span::{FileId, Span};
 
 /// How long a time may be that a trigger waits for; longer ones are mistakes, and sums of them would overflow.
 const MAX_WAIT_MS: u64 = 366 * DAY_MS;
@@ -23,6 +24,22 @@ const BEATS: [(&str, u64); 3] = [("hourly", HOUR_MS), ("daily", DAY_MS), ("weekl
 
 /// Words before a unit that say how many, besides numbers: `every other day`.
 const COUNTS: [(&str, u64); 4] = [("a", 1), ("an", 1), ("other", 2), ("second", 2)];
+
+/// The time in milliseconds that a text is and nothing else, `30 s` or `2 minutes`; never 0, and not over a year.
+pub fn time(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (ms, rest) = read_time(Phrase::at(text, Span::new(FileId(0), 0, text.len())))?;
+    rest.trim().is_empty().then_some(ms)
+}
+
+/// `10 minutes`: in the largest unit that leaves no rest.
+pub fn time_text(ms: u64) -> String {
+    let (unit, n) = match UNITS.iter().rev().find(|(length, ..)| ms.is_multiple_of(*length)) {
+        Some((length, unit, _)) => (*unit, ms / length),
+        None => ("millisecond", ms),
+    };
+    format!("{n} {unit}{}", if n == 1 { "" } else { "s" })
+}
 
 /// `30 seconds`, `two hours`: the time in milliseconds, never 0, and what follows.
 pub(crate) fn read_time<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {

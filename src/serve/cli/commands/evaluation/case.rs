@@ -93,8 +93,12 @@ impl Case {
                 // A program that is refused asks no model.
                 TestStepKind::ExpectOutcome(outcome) => !matches!(outcome, ExpectedOutcome::Refused { .. }),
                 TestStepKind::User(_)
+                | TestStepKind::Interrupts(_)
                 | TestStepKind::Event(_)
+                | TestStepKind::Wait(_)
+                | TestStepKind::Set(_)
                 | TestStepKind::Reply(_)
+                | TestStepKind::Written(_)
                 | TestStepKind::ExpectSay(_) => false,
             }),
         }

@@ -1,9 +1,7 @@
 //! What a test expects against what happened: the differences, each with its place.
 
 use crate::host::text::difference;
-use crate::serve::cli::machinery::test_file::{
-    ExpectedCall, ExpectedOutcome, Stretch, TestFile, TestStepKind, comparable, quoted,
-};
+use crate::serve::cli::machinery::test_file::{ExpectedCall, Stretch, TestFile, TestStepKind, comparable, quoted};
 use crate::value::Value;
 
 /// What of a test is compared.
@@ -22,12 +20,23 @@ pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch], compar
     for (index, range) in test.stretches().into_iter().enumerate() {
         for step in &test.steps[range] {
             let (expected, actual) = match (stretches.get(index), &step.kind) {
-                (_, TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_)) => continue,
+                (
+                    _,
+                    TestStepKind::User(_)
+                    | TestStepKind::Interrupts(_)
+                    | TestStepKind::Event(_)
+                    | TestStepKind::Wait(_)
+                    | TestStepKind::Set(_)
+                    | TestStepKind::Reply(_)
+                    | TestStepKind::Written(_),
+                ) => continue,
                 (_, TestStepKind::ExpectSay(_)) if compared == Compared::ButSpeech => continue,
                 (_, TestStepKind::ExpectOutcome(expected)) => match outcome {
-                    Some(actual) if expected.covers(actual) => continue,
-                    actual => (vec![expected.text()], actual.map(ExpectedOutcome::text).into_iter().collect()),
+                    Some(actual) if !expected.covers(actual) => (vec![expected.text()], vec![actual.text()]),
+                    Some(_) | None => continue,
                 },
+                // A test that has not come there has told why.
+                (None, _) if compared == Compared::All => continue,
                 (None, _) => (vec!["this part of the conversation".to_owned()], Vec::new()),
                 (Some(actual), TestStepKind::ExpectSay(expected)) => (quotes(expected), quotes(&actual.said)),
                 (Some(actual), TestStepKind::ExpectCalls(expected)) => {

@@ -22,6 +22,7 @@ use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
 use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
 use crate::serve::show::skipped;
+use crate::serve::show::unjudged::unjudged;
 use crate::span::Sources;
 
 /// How the names of conversations end.
@@ -65,9 +66,12 @@ pub(crate) struct TestArguments {
     /// What judges triggers in words: off, rules, model:ID or script:FILE [default: what the test says, else rules]
     #[arg(long, value_name = "ID")]
     classifier: Option<String>,
-    /// A trigger that the classifier does not judge counts as one that did not fire (`*.triggers.md`)
+    /// A trigger that is due and that the classifier does not judge is not missed (`*.triggers.md`)
     #[arg(long)]
-    strict: bool,
+    lenient: bool,
+    /// Say what each scripted reply answered; of a test that fails it is said anyway
+    #[arg(long, short)]
+    verbose: bool,
     /// Say at the end how much of the programs the tests reach; `playhouse coverage` says what they do not
     #[arg(long)]
     coverage: bool,
@@ -143,7 +147,7 @@ pub(crate) async fn run_file(
     let name = path.display().to_string();
     let classifier = ChosenClassifier { id: arguments.classifier.as_deref(), environment: &console.environment };
     if name.ends_with(TABLE) {
-        let options = TableOptions { strict: arguments.strict, repeat: arguments.repeat, color: console.color };
+        let options = TableOptions { lenient: arguments.lenient, repeat: arguments.repeat, color: console.color };
         let judge = async |program: &Program, table: &TriggerTable| {
             let judged = judge_table(path, program, table, &classifier).await?;
             if let Some(gathered) = gathered {
@@ -192,10 +196,11 @@ pub(crate) async fn run_file(
             return Ok(Verdict::Failed(format!("{name}: run {round} differs from run 1: {difference}")));
         }
     }
+    let differences = compare(&name, &test, &played.stretches, Compared::All);
     if !played.problems.is_empty() {
         // What happened is not what the test is about, so it is not to be kept either.
-        let differences = compare(&name, &test, &played.stretches, Compared::All);
-        return Ok(Verdict::Failed(format!("{}\n{differences}", played.problems.join("\n"))));
+        let problems = played.problems.join("\n");
+        return Ok(Verdict::Failed(format!("{problems}\n{differences}{}", remarks(&played, true))));
     }
     if arguments.bless {
         let mut blessed = test.clone();
@@ -208,13 +213,20 @@ pub(crate) async fn run_file(
         }
         return Ok(Verdict::Passed(recorded));
     }
-    let differences = compare(&name, &test, &played.stretches, Compared::All);
-    let left_out = match skipped(&played.summary.skipped) {
-        lines if lines.is_empty() => lines,
-        lines => format!("lines left out:\n{lines}"),
-    };
-    let told = recorded + &left_out;
-    Ok(if differences.is_empty() { Verdict::Passed(told) } else { Verdict::Failed(differences + &told) })
+    let remarks = recorded + &remarks(&played, arguments.verbose || !differences.is_empty());
+    Ok(if differences.is_empty() { Verdict::Passed(remarks) } else { Verdict::Failed(differences + &remarks) })
+}
+
+/// What there is to know besides what a test expects; what answered what, too, if that `tells_answers`.
+fn remarks(played: &Played, tells_answers: bool) -> String {
+    let answers = played.answers.iter().filter(|_| tells_answers).map(|answer| format!("  {answer}\n")).collect();
+    let unjudged = played.run.as_ref().map_or_else(String::new, |run| unjudged(&run.program, &run.events));
+    let listed = [
+        ("replies:\n", answers),
+        ("triggers that nobody judged:\n", unjudged),
+        ("lines left out:\n", skipped(&played.summary.skipped)),
+    ];
+    listed.into_iter().filter(|(_, lines)| !lines.is_empty()).map(|(head, lines)| format!("{head}{lines}")).collect()
 }
 
 /// In what two runs of one test differ.

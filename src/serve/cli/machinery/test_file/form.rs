@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::host::llm::written::Bullet;
 use crate::value::{Map, Value};
 use crate::vm::protocol::Signal;
 
@@ -57,10 +58,18 @@ pub struct TestStep {
 pub enum TestStepKind {
     /// `## User`: one message.
     User(String),
+    /// `## User` with `- during: …`: a message in the middle of a reply.
+    Interrupts(Interruption),
     /// `## Event`: an event from outside.
     Event(Signal),
+    /// `## Wait`: so many milliseconds pass.
+    Wait(u64),
+    /// `## Set`: a debugger changes variables.
+    Set(Vec<Edit>),
     /// `## Model`: one reply, used once. A request that finds no reply fails the test, a reply left over too.
     Reply(ScriptedReply),
+    /// `## Model` in the program's terms: bullets that answer as many requests as it takes.
+    Written(Vec<WrittenBullet>),
     /// `## Says`: all utterances of the stretch.
     ExpectSay(Vec<String>),
     /// `## Variables`: the last value that each of these names was given so far; none: it was given none.
@@ -69,6 +78,37 @@ pub enum TestStepKind {
     ExpectCalls(Vec<ExpectedCall>),
     /// `## Outcome`: how it ends.
     ExpectOutcome(ExpectedOutcome),
+}
+
+/// A message in the middle of a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interruption {
+    /// What the user says.
+    pub text: String,
+    /// After so many bytes of the reply.
+    pub bytes: usize,
+    /// Which reply of the stretch, from 1; none: the one before it in the file.
+    pub reply: Option<usize>,
+}
+
+/// A debugger's change of a variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    /// The variable.
+    pub name: String,
+    /// Its value from here on.
+    pub value: Value,
+    /// The playbook whose variable it is; none: the innermost that has it, else the agent.
+    pub playbook: Option<String>,
+}
+
+/// What one line of the program gets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrittenBullet {
+    /// The line in the file, from 1.
+    pub line: usize,
+    /// What stands there.
+    pub bullet: Bullet,
 }
 
 /// A reply of the model.
@@ -188,20 +228,39 @@ impl TestFile {
 impl TestStepKind {
     /// Whether a stretch begins with the section.
     pub fn begins(&self) -> bool {
-        matches!(self, TestStepKind::User(_) | TestStepKind::Event(_))
+        matches!(self, TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Wait(_) | TestStepKind::Set(_))
     }
 
     /// Whether the section says what is expected, not what happens.
     pub fn is_expected(&self) -> bool {
-        !self.begins() && !matches!(self, TestStepKind::Reply(_))
+        match self {
+            TestStepKind::User(_)
+            | TestStepKind::Interrupts(_)
+            | TestStepKind::Event(_)
+            | TestStepKind::Wait(_)
+            | TestStepKind::Set(_)
+            | TestStepKind::Reply(_)
+            | TestStepKind::Written(_) => false,
+            TestStepKind::ExpectSay(_)
+            | TestStepKind::ExpectVariables(_)
+            | TestStepKind::ExpectCalls(_)
+            | TestStepKind::ExpectOutcome(_) => true,
+        }
+    }
+
+    /// Whether the section says what the model replies.
+    pub fn is_of_model(&self) -> bool {
+        matches!(self, TestStepKind::Reply(_) | TestStepKind::Written(_))
     }
 
     /// The heading's text.
     pub fn heading(&self) -> &'static str {
         match self {
-            TestStepKind::User(_) => "User",
+            TestStepKind::User(_) | TestStepKind::Interrupts(_) => "User",
             TestStepKind::Event(_) => "Event",
-            TestStepKind::Reply(_) => "Model",
+            TestStepKind::Wait(_) => "Wait",
+            TestStepKind::Set(_) => "Set",
+            TestStepKind::Reply(_) | TestStepKind::Written(_) => "Model",
             TestStepKind::ExpectSay(_) => "Says",
             TestStepKind::ExpectVariables(_) => "Variables",
             TestStepKind::ExpectCalls(_) => "Calls",
@@ -212,7 +271,13 @@ impl TestStepKind {
     /// The same section with what `actual` holds; what was not compared is left out again.
     fn blessed(&self, actual: &Stretch) -> TestStepKind {
         match self {
-            TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_) => self.clone(),
+            TestStepKind::User(_)
+            | TestStepKind::Interrupts(_)
+            | TestStepKind::Event(_)
+            | TestStepKind::Wait(_)
+            | TestStepKind::Set(_)
+            | TestStepKind::Reply(_)
+            | TestStepKind::Written(_) => self.clone(),
             TestStepKind::ExpectSay(_) => TestStepKind::ExpectSay(actual.said.clone()),
             TestStepKind::ExpectVariables(expected) => TestStepKind::ExpectVariables(
                 expected.iter().map(|(name, _)| (name.clone(), actual.variables.get(&**name).cloned())).collect(),

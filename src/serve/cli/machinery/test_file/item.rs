@@ -1,7 +1,10 @@
 //! The one-line items of a test file: values, variables, calls, outcomes.
 
-use super::form::{ExpectedCall, ExpectedOutcome, ExpectedResult};
+use serde::de::IgnoredAny;
+
+use super::form::{Edit, ExpectedCall, ExpectedOutcome, ExpectedResult};
 use crate::lang::expr::scan_name;
+use crate::lang::time;
 use crate::value::{Map, Value};
 use crate::vm::protocol::Signal;
 
@@ -31,6 +34,46 @@ pub(crate) fn json(text: &str) -> Result<Value, Wrong> {
         let next = "write JSON; text stands in double quotes";
         wrong("bad-json", format!("`{}` is no JSON value: {error}", text.trim()), next)
     })
+}
+
+/// How far the JSON value at the beginning goes.
+pub(super) fn json_prefix(text: &str) -> Option<usize> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    values.next()?.ok()?;
+    Some(values.byte_offset())
+}
+
+/// `$name = JSON`, or `$name = JSON in Playbook`.
+pub(super) fn edit(item: &str) -> Result<Edit, Wrong> {
+    let end = item.find('=').map_or(0, |sign| sign + 1);
+    let value = &item[end..];
+    let rest = json_prefix(value).map_or("", |length| &value[length..]);
+    let playbook = rest.trim_start().strip_prefix("in ").map(|name| name.trim().to_owned());
+    let item = if playbook.is_some() { &item[..item.len() - rest.len()] } else { item };
+    match variable(item)? {
+        (name, Some(value)) => Ok(Edit { name, value, playbook }),
+        (name, None) => {
+            let next = "write `$name = JSON`, with ` in Playbook` after it if several have the variable";
+            Err(wrong("bad-variable", format!("`${name}` gets no value"), next))
+        }
+    }
+}
+
+/// `30 s`, `2 minutes`.
+pub(super) fn wait(text: &str) -> Result<u64, Wrong> {
+    let next = "write a number and a unit, as in `30 s`, `2 minutes` or `3 days`; at most a year";
+    time(text).ok_or_else(|| wrong("bad-time", format!("`{text}` is no time"), next))
+}
+
+/// `120`, or `120 of reply 2`: bytes, and which reply.
+pub(super) fn during(value: &str) -> Result<(usize, Option<usize>), Wrong> {
+    let next = "write how many bytes of the reply come before it, as in `120`, or `120 of reply 2`";
+    let number = |text: &str| text.trim().parse().ok().filter(|number| *number > 0);
+    let read = match value.split_once("of reply") {
+        None => number(value).map(|bytes| (bytes, None)),
+        Some((bytes, reply)) => number(bytes).zip(number(reply)).map(|(bytes, reply)| (bytes, Some(reply))),
+    };
+    read.ok_or_else(|| wrong("bad-during", format!("`{value}` is no place in a reply"), next))
 }
 
 /// `$name = JSON` or `$name is not set`.

@@ -1,22 +1,25 @@
 //! Scripted conversations (`*.test.md`): text to [`TestFile`] and back. Pure; the format is `docs/testing.md`.
 //!
-//! The steps of a file fall into *stretches*: a stretch begins with a user line or an event (the first one with the program)
-//! and ends where the program waits for the user again or is over. Replies are given in the order written, unless
+//! The steps of a file fall into *stretches*: a stretch begins with a user line, an event, a wait or a change of
+//! variables (the first one with the program) and ends where the program waits for the user again or is over. Replies are given in the order written, unless
 //! the file names a model; expected parts are compared at the end of their stretch.
 
+mod bullet;
 mod form;
 pub(crate) mod item;
 pub(crate) mod lines;
 mod read;
+mod read_model;
 mod write;
 
 use crate::diagnostic::Diagnostic;
 use crate::span::FileId;
 
+pub(crate) use crate::serve::cli::machinery::test_file::bullet::bullet_text;
 pub(crate) use crate::serve::cli::machinery::test_file::form::quoted;
 pub use crate::serve::cli::machinery::test_file::form::{
-    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestModel, TestStep,
-    TestStepKind, comparable,
+    Chunks, Edit, ExpectedCall, ExpectedOutcome, ExpectedResult, Interruption, ScriptedReply, Stretch, TestFile,
+    TestModel, TestStep, TestStepKind, WrittenBullet, comparable,
 };
 pub(crate) use crate::serve::cli::machinery::test_file::item::json_or_text;
 pub(crate) use crate::serve::cli::machinery::test_file::read::instant;

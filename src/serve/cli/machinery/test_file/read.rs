@@ -5,18 +5,18 @@ use std::collections::HashMap;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
-use super::form::{Chunks, ScriptedReply, TestFile, TestModel, TestStep, TestStepKind};
-use super::item::{OUTCOMES, Wrong, call, event, json_or_text, outcome, variable};
-use super::lines::{Fence, Line, Reader, Section, TopItem, split};
+use super::form::{Interruption, TestFile, TestModel, TestStep, TestStepKind};
+use super::item::{OUTCOMES, Wrong, call, during, edit, event, json_or_text, outcome, variable, wait};
+use super::lines::{Line, Reader, Section, TopItem, split};
+use super::read_model::is_written;
 use crate::diagnostic::Diagnostic;
-use crate::host::text::regex_fault;
 use crate::lang::spelling::nearest;
 use crate::span::{FileId, Span};
 use crate::value::Map;
 use crate::vm::protocol::Timestamp;
 
 /// The headings there are.
-const HEADINGS: [&str; 7] = ["User", "Event", "Model", "Says", "Calls", "Variables", "Outcome"];
+const HEADINGS: [&str; 9] = ["User", "Event", "Wait", "Set", "Model", "Says", "Calls", "Variables", "Outcome"];
 
 /// What can stand in the list at the top.
 const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`";
@@ -32,10 +32,13 @@ pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>
     let mut stretch = StretchReader::default();
     for section in &sections {
         let Some(kind) = reader.read_section(section) else { continue };
-        if let (TestStepKind::Reply(_), Some(model)) = (&kind, &test.model) {
+        if let (true, Some(model)) = (kind.is_of_model(), &test.model) {
             let model: &str = model.into();
             let message = format!("a reply in a conversation with the model {model}");
             reader.report(section.heading, "reply-of-a-model", message, "remove it, or `- model` at the top");
+        }
+        if let TestStepKind::Interrupts(interruption) = &kind {
+            reader.check_interruption(&test, section.heading, interruption);
         }
         reader.check_order(&mut stretch, section.heading, &kind);
         test.steps.push(TestStep { line: section.heading.number, kind });
@@ -117,11 +120,14 @@ impl Reader {
         let heading = section.heading;
         let lines = &section.lines;
         match heading.text().trim_start_matches('#').trim() {
-            "User" => self.read_user(heading, lines).map(TestStepKind::User),
+            "User" => self.read_user(heading, lines),
             "Event" => {
                 let form = "write its name and what it tells: `photo_uploaded {\"id\": 7}`";
                 self.read_line(heading, lines, form, event).map(TestStepKind::Event)
             }
+            "Wait" => self.read_line(heading, lines, "write how long, as in `30 s`", wait).map(TestStepKind::Wait),
+            "Set" => self.read_some(heading, lines, edit).map(TestStepKind::Set),
+            "Model" if is_written(lines) => self.read_bullets(lines).map(TestStepKind::Written),
             "Model" => self.read_reply(heading, lines).map(TestStepKind::Reply),
             "Says" => self.read_quotes(heading, lines).map(TestStepKind::ExpectSay),
             "Calls" => self.read_items(heading, lines, call).map(TestStepKind::ExpectCalls),
@@ -131,6 +137,17 @@ impl Reader {
                 self.unknown_heading(heading, heading.text());
                 None
             }
+        }
+    }
+
+    /// A message in the middle of a reply stands after that.
+    fn check_interruption(&mut self, test: &TestFile, heading: Line<'_>, interruption: &Interruption) {
+        let before = test.steps.iter().rev().find(|step| !matches!(step.kind, TestStepKind::Interrupts(_)));
+        let is_after_reply = before.is_some_and(|step| matches!(step.kind, TestStepKind::Reply(_)));
+        if test.model.is_none() && (!is_after_reply || interruption.reply.is_some()) {
+            let message = "it is not said which reply this message interrupts";
+            let next = "put it after a `## Model` with a fenced block, with `- during: BYTES` alone";
+            self.report(heading, "no-reply-before", message, next);
         }
     }
 
@@ -144,9 +161,9 @@ impl Reader {
         }
         if kind.begins() {
             stretch.expected.clear();
-        } else if let TestStepKind::Reply(_) = kind {
+        } else if !kind.is_expected() {
             if let Some((first, &span)) = stretch.expected.iter().min_by_key(|(_, span)| span.start) {
-                let message = format!("`## Model` stands behind the `## {first}` of the same stretch");
+                let message = format!("`## {}` stands behind the `## {first}` of the same stretch", kind.heading());
                 let next = "put replies first: expected parts are compared when the program waits for the user";
                 self.report(heading, "reply-after-expected", message, next);
                 self.also(span, "the expected part is here");
@@ -171,21 +188,21 @@ impl Reader {
         let next = match nearest(words, HEADINGS.into_iter()) {
             Some(known) => format!("did you mean `## {known}`?"),
             None => {
-                "headings are `## User`, `## Event`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`"
-                    .to_owned()
+                let headings = HEADINGS.map(|heading| format!("`## {heading}`"));
+                format!("headings are {}", headings.join(", "))
             }
         };
         self.report(line, "unknown-heading", format!("there is no heading `{text}`"), next);
     }
 
-    fn unexpected(&mut self, line: Line<'_>, place: &str, next: &str) {
+    pub(super) fn unexpected(&mut self, line: Line<'_>, place: &str, next: &str) {
         if line.raw.starts_with('#') {
             return self.unknown_heading(line, line.text());
         }
         self.report(line, "unexpected-text", format!("this line does not belong in {place}"), next);
     }
 
-    fn empty(&mut self, heading: Line<'_>, next: &str) {
+    pub(super) fn empty(&mut self, heading: Line<'_>, next: &str) {
         self.report(heading, "empty-section", format!("`{}` is empty", heading.text()), next);
     }
 
@@ -236,7 +253,22 @@ impl Reader {
         }
     }
 
-    fn read_user(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<String> {
+    /// A message, with `- during: …` above it or not.
+    fn read_user(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<TestStepKind> {
+        let is_option = |line: &&Line<'_>| line.text().starts_with("- during:");
+        let Some(option) = lines.iter().position(|line| is_option(&line)) else {
+            return self.read_message(heading, lines).map(TestStepKind::User);
+        };
+        let line = lines[option];
+        let value = line.text().split_once(':').map_or("", |(_, value)| value.trim());
+        let place = self.accept(line, during(value));
+        let rest: Vec<Line<'_>> = lines.iter().copied().filter(|other| other.number != line.number).collect();
+        let text = self.read_message(heading, &rest)?;
+        let (bytes, reply) = place?;
+        Some(TestStepKind::Interrupts(Interruption { text, bytes, reply }))
+    }
+
+    fn read_message(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<String> {
         if lines.iter().all(|line| line.text().is_empty()) {
             self.empty(heading, "write the message as a block quote (`> …`)");
             return None;
@@ -250,70 +282,18 @@ impl Reader {
         quotes.pop()
     }
 
-    fn read_reply(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<ScriptedReply> {
-        let n_findings = self.findings.len();
-        let mut reply = ScriptedReply::default();
-        let mut has_text = false;
-        let mut rest = lines.iter().copied();
-        while let Some(line) = rest.next() {
-            let text = line.text();
-            if line.n_ticks() >= 3 && !has_text {
-                has_text = true;
-                let body: Vec<&str> =
-                    rest.by_ref().take_while(|inner| !inner.closes(line.n_ticks())).map(|inner| inner.raw).collect();
-                reply.text = body.join("\n");
-            } else if let (Some(option), false) = (text.strip_prefix("- "), has_text) {
-                self.read_reply_option(&mut reply, line, option);
-            } else if !text.is_empty() {
-                self.unexpected(line, "`## Model`", "a reply is options (`- when: …`), then one fenced block");
-            }
+    /// List items, one a line, at least one.
+    fn read_some<T>(
+        &mut self,
+        heading: Line<'_>,
+        lines: &[Line<'_>],
+        read_item: fn(&str) -> Result<T, Wrong>,
+    ) -> Option<Vec<T>> {
+        let items = self.read_items(heading, lines, read_item)?;
+        if items.is_empty() {
+            self.empty(heading, "write one item a line (`- …`)");
         }
-        if let (Some(first), false) = (lines.iter().find(|line| line.n_ticks() >= 3), fences_close(lines)) {
-            self.report(*first, "open-fence", "this fence is not closed", "close it with a line of as many backticks");
-        }
-        if !has_text && reply.error.is_none() && self.findings.len() == n_findings {
-            self.empty(heading, "write the reply as a fenced block, or `- error: …` for a request that fails");
-        }
-        (self.findings.len() == n_findings).then_some(reply)
-    }
-
-    fn read_reply_option(&mut self, reply: &mut ScriptedReply, line: Line<'_>, option: &str) {
-        let (key, value) =
-            option.split_once(':').map_or((option.trim(), ""), |(key, value)| (key.trim(), value.trim()));
-        let place = match key {
-            "when" => &mut reply.when,
-            "when any" => &mut reply.when_any,
-            "error" => &mut reply.error,
-            "chunks" => {
-                let sizes: Option<Vec<usize>> =
-                    value.split(',').map(|size| size.trim().parse().ok().filter(|&size| size > 0)).collect();
-                reply.chunks = match sizes {
-                    Some(sizes) => Some(Chunks::Sizes(sizes)),
-                    None if value == "bytes" => Some(Chunks::Bytes),
-                    None => {
-                        let message = format!("`{value}` is no way to cut a reply");
-                        self.report(line, "bad-chunks", message, "write `bytes`, or sizes in bytes (`3, 5, 8`)");
-                        None
-                    }
-                };
-                return;
-            }
-            _ => {
-                let next = "options are `when`, `when any`, `chunks` and `error`";
-                return self.report(line, "unknown-key", format!("a reply has no option `{key}`"), next);
-            }
-        };
-        if value.is_empty() {
-            let next = "write one behind the colon, or leave the line out";
-            return self.report(line, "empty-value", format!("`{key}` has no value"), next);
-        }
-        *place = Some(value.to_owned());
-        if key.starts_with("when")
-            && let Err(error) = regex::Regex::new(value)
-        {
-            let (message, next) = regex_fault(value, &error);
-            self.report(line, "bad-regex", message, next);
-        }
+        (!items.is_empty()).then_some(items)
     }
 
     /// List items, one a line.
@@ -367,15 +347,6 @@ impl Reader {
 pub(crate) fn instant(text: &str) -> Option<(Timestamp, Offset)> {
     let offset = Pieces::parse(text).ok()?.to_numeric_offset()?;
     Some((Timestamp(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()), offset))
-}
-
-/// Whether every fence that the lines open is closed again.
-fn fences_close(lines: &[Line<'_>]) -> bool {
-    let mut fence = Fence::default();
-    for &line in lines {
-        fence.holds(line);
-    }
-    !fence.is_open()
 }
 
 fn in_ticks(heading: Line<'_>) -> String {

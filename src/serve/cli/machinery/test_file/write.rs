@@ -1,7 +1,9 @@
 //! A test file's canonical text.
 
-use super::form::{Chunks, ScriptedReply, TestFile, TestStepKind, comparable, quoted};
+use super::bullet::bullet_text;
+use super::form::{Chunks, Edit, Interruption, ScriptedReply, TestFile, TestStepKind, comparable, quoted};
 use super::read::LIVE;
+use crate::lang::time_text;
 use crate::value::Value;
 use crate::vm::protocol::Signal;
 
@@ -30,9 +32,24 @@ pub(super) fn write(file: &TestFile) -> String {
         text.push_str(&format!("\n## {}\n\n", step.kind.heading()));
         match &step.kind {
             TestStepKind::User(message) => write_quote(&mut text, message),
+            TestStepKind::Interrupts(Interruption { text: message, bytes, reply }) => {
+                let reply = reply.map_or_else(String::new, |reply| format!(" of reply {reply}"));
+                text.push_str(&format!("- during: {bytes}{reply}\n\n"));
+                write_quote(&mut text, message);
+            }
+            TestStepKind::Wait(ms) => text.push_str(&format!("{}\n", time_text(*ms))),
+            TestStepKind::Set(edits) => {
+                for Edit { name, value, playbook } in edits {
+                    let playbook = playbook.as_ref().map_or_else(String::new, |playbook| format!(" in {playbook}"));
+                    text.push_str(&format!("- ${name} = {value}{playbook}\n"));
+                }
+            }
             TestStepKind::Event(Signal { name, data: Value::Null, .. }) => text.push_str(&format!("{name}\n")),
             TestStepKind::Event(Signal { name, data, .. }) => text.push_str(&format!("{name} {data}\n")),
             TestStepKind::Reply(reply) => write_reply(&mut text, reply),
+            TestStepKind::Written(bullets) => {
+                text.extend(bullets.iter().map(|written| format!("- {}\n", bullet_text(&written.bullet))));
+            }
             TestStepKind::ExpectSay(utterances) => {
                 write_list(&mut text, utterances, |text, utterance| write_quote(text, utterance), "\n");
             }

@@ -9,7 +9,7 @@ use crate::serve::cli::machinery::test_file::lines::{Fence, Line, Reader, Sectio
 use crate::span::{FileId, Span};
 
 /// What can stand in the list at the top.
-const KEYS: &str = "`program`, `tools`, `threshold` and `setting NAME`";
+const KEYS: &str = "`program`, `tools`, `threshold`, `strict` and `setting NAME`";
 
 /// Reads the text.
 pub(super) fn read(file: FileId, text: &str) -> Result<TriggerTable, Vec<Diagnostic>> {
@@ -34,16 +34,23 @@ fn read_top(reader: &mut Reader, lines: &[Line<'_>]) -> TriggerTable {
         let message = format!("`{}` is no section", line.text());
         reader.report(line, "unknown-heading", message, "begin sections with `## `");
     }
-    let mut threshold = None;
+    let (mut threshold, mut strict) = (None, true);
     for item in &top.items {
-        if item.key != "threshold" {
-            reader.unknown_key(item, KEYS);
-            continue;
-        }
-        threshold = item.value.parse().ok().filter(|threshold| (0.0..=1.0).contains(threshold));
-        if threshold.is_none() {
-            let message = format!("`{}` is no threshold", item.value);
-            reader.report(item.line, "bad-threshold", message, "write a number from 0 to 1, like `0.8`");
+        match (item.key, item.value) {
+            ("threshold", value) => {
+                threshold = value.parse().ok().filter(|threshold| (0.0..=1.0).contains(threshold));
+                if threshold.is_none() {
+                    let message = format!("`{value}` is no threshold");
+                    reader.report(item.line, "bad-threshold", message, "write a number from 0 to 1, like `0.8`");
+                }
+            }
+            ("strict", "yes" | "no") => strict = item.value == "yes",
+            ("strict", value) => {
+                let message = format!("`strict` is `yes` or `no`, not `{value}`");
+                let next = "write `- strict: no` if a trigger that is due and not judged is not missed";
+                reader.report(item.line, "bad-strict", message, next);
+            }
+            _ => reader.unknown_key(item, KEYS),
         }
     }
     // Below the list it is out of place already; above, it would be description.
@@ -59,6 +66,7 @@ fn read_top(reader: &mut Reader, lines: &[Line<'_>]) -> TriggerTable {
         program_span: top.program_span,
         tools: top.tools,
         threshold,
+        strict,
         settings: top.settings,
         cases: Vec::new(),
     }
@@ -97,7 +105,9 @@ fn read_section(reader: &mut Reader, section: &Section<'_>) -> Vec<TriggerCase> 
 
 fn check_prose(reader: &mut Reader, line: Line<'_>) {
     let text = line.text().trim_start();
-    let is_key = |item: &str| ["program:", "tools:", "threshold:", "setting "].iter().any(|key| item.starts_with(key));
+    let is_key = |item: &str| {
+        ["program:", "tools:", "threshold:", "strict:", "setting "].iter().any(|key| item.starts_with(key))
+    };
     if text.starts_with("# ") {
         reader.report(line, "unknown-heading", "a second title", "begin sections with `## `");
     } else if text.strip_prefix("- ").is_some_and(is_key) {

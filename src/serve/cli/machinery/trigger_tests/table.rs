@@ -19,6 +19,8 @@ pub struct TriggerTable {
     pub tools: Option<String>,
     /// What precision and recall of each trigger must reach, from 0 to 1; none: 1, every case is right.
     pub threshold: Option<f64>,
+    /// Whether a trigger that is due and not judged is missed; `- strict: no` says that it is not.
+    pub strict: bool,
     /// Settings, by the names they have in `playhouse.toml`.
     pub settings: Map,
     /// All rows of all tables, in the order written; never empty.
