@@ -6,6 +6,8 @@ pub mod clock;
 
 pub mod directory;
 
+pub mod frames;
+
 mod keys;
 
 mod net;
@@ -31,6 +33,8 @@ pub mod journal;
 pub mod library;
 
 pub mod plan;
+
+pub mod profile;
 
 pub mod program;
 

@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use crate::host::events::PublicEvent;
 use crate::host::events::make::EventMaker;
+use crate::host::frames::words_of;
 use crate::host::journal::record::Record;
 use crate::host::replay::Stop;
 use crate::host::replay::error::SessionError;
 use crate::host::travel::point::Point;
 use crate::host::travel::timeline::Timeline;
-use crate::lang::program::Program;
-use crate::vm::protocol::{Location, Progress};
+use crate::vm::protocol::Progress;
 
 /// Something that watchers are told of.
 #[derive(Clone, Debug)]
@@ -61,18 +61,4 @@ pub fn history(timeline: &Timeline, to: Point) -> Result<Vec<Step>, SessionError
         steps.extend(end.map(|event| Step { point: to, event: at(to, event), words: None }));
     }
     Ok(steps)
-}
-
-/// The words of a line as they are written; none at a heading. Of a plan that a model wrote, the program's sources hold
-/// no text.
-pub fn words_of(program: &Program, location: Location) -> Option<String> {
-    Some(match location {
-        Location::Line { playbook, step } => {
-            program.playbooks.get(playbook.0 as usize)?.steps.get(step?.0 as usize)?.text.to_string()
-        }
-        Location::Plan { plan, node } => {
-            let span = program.plan(plan)?.nodes.get(node?.0 as usize)?.span;
-            program.sources.text(span).to_owned()
-        }
-    })
 }
