@@ -8,6 +8,8 @@ pub mod coverage;
 
 pub mod directory;
 
+pub mod frames;
+
 mod keys;
 
 mod net;
@@ -35,6 +37,8 @@ pub mod journal;
 pub mod library;
 
 pub mod plan;
+
+pub mod profile;
 
 pub mod program;
 

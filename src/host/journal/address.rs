@@ -163,7 +163,15 @@ impl Address {
     /// # Errors
     /// It is not there or cannot be read.
     pub async fn read(&self) -> Result<Vec<Record>, JournalError> {
-        Ok(joined(self.store.read(&self.session, 1).try_collect().await?, false))
+        Ok(joined(self.read_pieces().await?, false))
+    }
+
+    /// The records as they were written: each piece of a reply that was kept by itself has its own time.
+    ///
+    /// # Errors
+    /// As for [`Address::read`].
+    pub async fn read_pieces(&self) -> Result<Vec<Record>, JournalError> {
+        self.store.read(&self.session, 1).try_collect().await
     }
 
     /// Whether there is a journal.

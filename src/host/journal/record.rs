@@ -336,7 +336,8 @@ impl UsageWire {
         UsageWire { prompt_tokens, cached_tokens, completion_tokens }
     }
 
-    pub(crate) fn to_usage(self) -> Usage {
+    /// The usage.
+    pub fn to_usage(self) -> Usage {
         let UsageWire { prompt_tokens, cached_tokens, completion_tokens } = self;
         Usage { prompt_tokens, cached_tokens, completion_tokens }
     }

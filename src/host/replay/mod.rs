@@ -6,6 +6,8 @@ pub mod messages;
 
 pub mod start;
 
+pub mod told;
+
 use std::sync::Arc;
 
 use crate::host::classify::TriggerClassifier;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::host::events::PublicEvent;
 use crate::host::events::make::EventMaker;
+use crate::host::frames::words_of;
 use crate::host::journal::record::{Begun, Record};
 use crate::host::program::ProgramCache;
 use crate::host::replay::error::SessionError;
@@ -12,7 +13,7 @@ use crate::host::replay::{Follower, Stop, begun_of};
 use crate::host::travel::point::Point;
 use crate::host::travel::timeline::{Timeline, misnumbered};
 use crate::lang::program::Program;
-use crate::vm::protocol::{Location, Progress};
+use crate::vm::protocol::Progress;
 
 /// Something that watchers are told of.
 #[derive(Clone, Debug)]
@@ -127,18 +128,4 @@ impl<'r> Told<'r> {
             self.note(point, &Progress::Finished(outcome));
         }
     }
-}
-
-/// The words of a line as they are written; none at a heading. Of a plan that a model wrote, the program's sources hold
-/// no text.
-pub fn words_of(program: &Program, location: Location) -> Option<String> {
-    Some(match location {
-        Location::Line { playbook, step } => {
-            program.playbooks.get(playbook.0 as usize)?.steps.get(step?.0 as usize)?.text.to_string()
-        }
-        Location::Plan { plan, node } => {
-            let span = program.plan(plan)?.nodes.get(node?.0 as usize)?.span;
-            program.sources.text(span).to_owned()
-        }
-    })
 }

@@ -3,7 +3,11 @@
 
 pub(crate) mod commands;
 
+pub(crate) mod flame;
+
 pub(crate) mod past;
+
+pub(crate) mod sheet;
 
 pub(crate) mod unjudged;
 

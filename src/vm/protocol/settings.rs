@@ -7,6 +7,7 @@ use playhouse_lang::program::{Program, Step};
 use playhouse_lang::value::Bounds;
 
 use crate::dataflow::date::TimesOfDay;
+use crate::reply::ReaderOptions;
 
 /// Lists and maps of a value may not stand deeper inside each other. What walks a value (comparison, JSON, its end)
 /// recurses as deep; a journal's reader stops at 128.
@@ -143,13 +144,22 @@ pub enum OnProtocolFailure {
 
 impl Settings {
     /// Whether a line is performed by the interpreter as a rule; it may be left to the model when it is reached.
-    pub(crate) fn performs(&self, line: &Step) -> bool {
+    pub fn performs(&self, line: &Step) -> bool {
         line.explicit && self.explicit_lines
     }
 
     /// How the playbooks of a program are laid out under these settings.
     pub(crate) fn layouts(&self, program: &Arc<Program>) -> Layouts {
         Layouts::new(program.clone(), if self.explicit_lines { self.inline_lines } else { 0 })
+    }
+
+    /// How replies are read.
+    pub fn reader_options(&self) -> ReaderOptions {
+        ReaderOptions {
+            starts_in_think: self.starts_in_think,
+            max_actions: self.reply_actions,
+            max_bytes: self.reply_bytes,
+        }
     }
 
     /// How large a value may be.

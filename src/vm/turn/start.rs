@@ -4,9 +4,9 @@ use crate::machine::frame_core::Phase;
 use crate::machine::interpreter::ReplyInHand;
 use crate::machine::state::Machine;
 use crate::protocol::fault::FaultKind;
-use crate::protocol::settings::{OnUserMessage, Settings};
+use crate::protocol::settings::OnUserMessage;
 use crate::protocol::{ChatMessage, Effect, Fact, Role, StartTurn, TurnData, estimate_tokens};
-use crate::reply::{ReaderOptions, ReplyReader};
+use crate::reply::ReplyReader;
 use crate::turn::state::{Gate, Turn};
 
 impl Machine {
@@ -59,7 +59,7 @@ impl Machine {
         let prompt_tokens = chat_owner.chat.tokens + estimate_tokens(system.len() as u64);
         let attempt = chat_owner.n_attempts + 1;
         let n_messages = messages.len();
-        let reader = ReplyReader::new(reader_options(&stack.settings));
+        let reader = ReplyReader::new(stack.settings.reader_options());
         let gate = if is_judging { Gate::Judging { drops_line: true } } else { Gate::Open };
         self.turn = Some(Turn { gate, undo, before, ..Turn::new(turn, stack.now, prompt_tokens, reader) });
         interpreter.reply = Some(ReplyInHand { turn, is_arriving: true });
@@ -87,13 +87,5 @@ impl Machine {
             callables,
             data,
         })));
-    }
-}
-
-fn reader_options(settings: &Settings) -> ReaderOptions {
-    ReaderOptions {
-        starts_in_think: settings.starts_in_think,
-        max_actions: settings.reply_actions,
-        max_bytes: settings.reply_bytes,
     }
 }

@@ -245,7 +245,7 @@ impl<'a> Writer<'a> {
                 What::Calls { name: site.callee.clone(), arguments: Map::new() }
             }
             StepKind::Return(_) => What::Returns(blank),
-            StepKind::Free | StepKind::End | StepKind::Break | StepKind::Continue => What::Done,
+            StepKind::Free | StepKind::End | StepKind::Break | StepKind::Continue | StepKind::Gone(_) => What::Done,
         }]
     }
 }
@@ -286,7 +286,7 @@ impl Done {
             StepKind::Ask { .. } | StepKind::Assign { .. } => has_set(),
             StepKind::Call(_) => self.has_called,
             StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::Return(_) | StepKind::End => false,
-            StepKind::Say { .. } | StepKind::Free | StepKind::Break | StepKind::Continue => true,
+            StepKind::Say { .. } | StepKind::Free | StepKind::Break | StepKind::Continue | StepKind::Gone(_) => true,
         };
         self.is_skipped || (is_done && (line.due_call.is_none() || self.has_called))
     }
@@ -296,7 +296,7 @@ impl Done {
 fn leads_on(line: &Step) -> Option<EdgeKind> {
     match &line.kind {
         StepKind::Branch { arm: Arm::Else, .. } => Some(EdgeKind::Then),
-        StepKind::Break | StepKind::Continue => Some(EdgeKind::Next),
+        StepKind::Break | StepKind::Continue | StepKind::Gone(_) => Some(EdgeKind::Next),
         StepKind::Branch { .. }
         | StepKind::Loop(_)
         | StepKind::Return(_)
@@ -323,7 +323,8 @@ fn way(line: &Step, holds: bool) -> Option<EdgeKind> {
         | StepKind::Assign { .. }
         | StepKind::Ask { .. }
         | StepKind::Say { .. }
-        | StepKind::Free => return None,
+        | StepKind::Free
+        | StepKind::Gone(_) => return None,
     };
     Some(if goes_in { EdgeKind::Then } else { EdgeKind::Else })
 }

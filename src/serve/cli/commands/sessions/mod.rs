@@ -4,6 +4,7 @@ mod delete;
 mod diff;
 mod export;
 pub(super) mod kept;
+mod profile;
 mod send;
 mod travel;
 
@@ -16,6 +17,7 @@ use self::delete::{DeleteArguments, delete};
 use self::diff::DiffArguments;
 use self::export::{ExportArguments, export};
 use self::kept::{Kept, local, opened, records, time, to_json, waited};
+use self::profile::{ProfileArguments, profile};
 use self::send::{SendArguments, send};
 use self::travel::{ForkArguments, ReplayArguments};
 
@@ -40,6 +42,7 @@ const EXAMPLES: &str = r#"Examples:
   playhouse sessions send 20261121-224805-k3f9 --event photo_uploaded --data '{"id": 7}'
   playhouse sessions list --journal sessions.sqlite
   playhouse sessions export 20261121-224805-k3f9 --format md --output talk.md
+  playhouse sessions profile 20261121-224805-k3f9 --by time
   playhouse sessions delete 20261121-224805-k3f9
   playhouse sessions replay 20261121-224805-k3f9 --to 17
   playhouse sessions fork 20261121-224805-k3f9 --at 17 --set city=Rome
@@ -95,6 +98,8 @@ enum SessionsCommand {
     Diff(DiffArguments),
     /// Writes a session down: a journal, a text for people, or events for programs
     Export(ExportArguments),
+    /// What sessions have spent, by playbooks and lines: tokens, time, cost
+    Profile(ProfileArguments),
     /// Deletes sessions for good
     Delete(DeleteArguments),
 }
@@ -130,6 +135,7 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
         SessionsCommand::Fork(arguments) => travel::fork(console, &kept, arguments),
         SessionsCommand::Diff(arguments) => diff::diff(&kept, arguments),
         SessionsCommand::Export(arguments) => export(console, &kept.find(&arguments.id)?, arguments),
+        SessionsCommand::Profile(arguments) => profile(console, &kept, arguments),
         SessionsCommand::Delete(arguments) => delete(console, &kept, arguments),
     }
 }

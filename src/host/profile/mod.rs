@@ -1,0 +1,57 @@
+//! What sessions have spent, and where: tokens, time and cost by playbooks and lines (spec `evaluate.md`, section 8).
+//! Pure over the records of sessions.
+
+mod blocks;
+
+mod cache;
+
+mod count;
+
+mod reply;
+
+mod rows;
+
+mod tree;
+
+use crate::host::journal::record::Record;
+use crate::host::profile::count::Counter;
+use crate::host::replay::error::SessionError;
+use crate::host::replay::told::tell;
+use crate::host::resource::prices::PriceTable;
+
+pub use crate::host::profile::cache::Cache;
+pub use crate::host::profile::rows::Row;
+pub use crate::host::profile::tree::{Measure, Node, Part, Spent, Step};
+
+/// What some sessions have spent together.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// How many sessions.
+    pub n_sessions: u64,
+    /// How often their models were asked for a turn.
+    pub n_turns: u64,
+    /// Below a root without a name: the playbooks that sessions began with, what those called, their lines, and under
+    /// each line what it was spent on.
+    pub root: Node,
+    /// What a cache of prompts held and could hold.
+    pub cache: Cache,
+    /// Some servers did not count: those tokens are estimates.
+    pub is_estimated: bool,
+    /// Models whose prices are not known, so that the cost is that of the others.
+    pub unpriced: Vec<String>,
+}
+
+impl Profile {
+    /// Adds a session. Pieces of replies that are records of their own have times of their own.
+    ///
+    /// # Errors
+    /// The records hold no session, or the machine does not follow them; then nothing is added.
+    pub fn add(&mut self, records: &[Record], prices: &PriceTable) -> Result<(), SessionError> {
+        let mut added = self.clone();
+        let mut counter = Counter::new(&mut added, prices);
+        tell(records, &mut |told| counter.hear(told))?;
+        added.n_sessions += 1;
+        *self = added;
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Pages that are one file: nothing is loaded from elsewhere, and what is shown is data, never markup.
+
+use serde_json::Value as Json;
+
+/// How all of them look, light and dark.
+const STYLE: &str = include_str!("sheet/sheet.css");
+
+/// A page. `main` is markup; so it is made with [`escaped`] text only.
+pub(crate) struct Sheet<'a> {
+    /// Its title, as text.
+    pub(crate) title: &'a str,
+    /// What it adds to the style.
+    pub(crate) style: &'a str,
+    /// What it holds.
+    pub(crate) main: &'a str,
+    /// What its script is given as `DATA`.
+    pub(crate) data: &'a Json,
+    /// Its script.
+    pub(crate) script: &'a str,
+}
+
+impl Sheet<'_> {
+    /// The page's text.
+    pub(crate) fn render(&self) -> String {
+        let Sheet { title, style, main, data, script } = self;
+        let title = escaped(title);
+        // Inside of a script only `<` could end it.
+        let data = data.to_string().replace('<', "\\u003c");
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+             content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" \
+             content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n<main>\n{main}</main>\n<script>\n\
+             \"use strict\";\nconst DATA = {data};\n{script}</script>\n</body>\n</html>\n"
+        )
+    }
+}
+
+/// Text as it stands in markup, also inside of quotation marks.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
