@@ -43,6 +43,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
         &[
             &["clock", "keys", "library", "net", "patterns", "secrets", "settings", "stats", "summary", "text"],
             &["child", "component", "events", "journal", "serve_options"],
+            &["cassette"],
             &["directory", "ledger", "llm", "program"],
             &["classify", "plan", "resource"],
             &["tool"],
