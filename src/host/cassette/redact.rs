@@ -138,6 +138,8 @@ fn spelled(value: &str, n: u32) -> Option<String> {
 pub struct Redaction {
     /// No value twice, and no stand-in.
     pairs: Vec<(String, String)>,
+    /// Values that stand in public, and so stay.
+    public: Vec<String>,
 }
 
 /// Where values are looked for.
@@ -174,7 +176,11 @@ impl Redaction {
 
     fn add(&mut self, rule: &Rule, value: String, texts: &Texts<'_>) -> Result<(), String> {
         let is_stand_in = texts.stand_ins.iter().any(|stand_in| **stand_in == *value);
-        if is_stand_in || texts.public.contains(&value) || self.pairs.iter().any(|(known, _)| *known == value) {
+        if is_stand_in || self.public.contains(&value) || self.pairs.iter().any(|(known, _)| *known == value) {
+            return Ok(());
+        }
+        if texts.public.contains(&value) {
+            self.public.push(value);
             return Ok(());
         }
         let is_free = |stand_in: &String| {
@@ -198,6 +204,11 @@ impl Redaction {
     /// Whether nothing is redacted.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
+    }
+
+    /// How many values stay, as they stand in the program's own text.
+    pub fn n_public(&self) -> usize {
+        self.public.len()
     }
 
     /// What stands in the place of something.

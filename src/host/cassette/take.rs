@@ -247,13 +247,14 @@ impl Take {
         miss
     }
 
-    /// What is said where a reply is read on after the place at which it was cut when it was recorded.
+    /// What is said where a reply is read on after the place at which it was cut when it was recorded. Nobody can be asked
+    /// for the rest of it, only for all of it.
     pub fn cut_short(&self, at: Option<&str>) -> String {
         let TakeOptions { name, command, .. } = &self.options;
         let place = at.map_or_else(String::new, |at| format!(", {at}"));
         format!(
             "{name}: a reply{place} was cut when it was recorded, and is read on now: what comes after that is not \
-             recorded\n  {command}"
+             recorded\n  {command}=all"
         )
     }
 

@@ -83,7 +83,7 @@ fn a_reply_that_we_cut_is_kept_as_far_as_it_was_read() {
         "FAILED nine.test.md\n  \
          nine.test.md: a reply, Book:01, was cut when it was recorded, and is read on now: what comes after that is not \
          recorded\n    \
-         playhouse test nine.test.md --record\n\
+         playhouse test nine.test.md --record=all\n\
          0 passed, 1 failed\n",
     );
 }

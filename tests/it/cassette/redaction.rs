@@ -76,6 +76,7 @@ fn values_have_stand_ins_in_the_recording_and_in_the_test() {
     let model = server(&ANSWERS);
     let done = live(club(r#"["email", "phone", "/NF\\d{6}/"]"#), &model, "--record");
     assert_eq!(done.code, Some(0), "{}", done.stdout);
+    let done = done.stdout_contains("  1 value stands in the program's own text, and so has no stand-in\n");
     let (text, test) = (done.read("join.cassette.jsonl"), done.read("join.test.md"));
     for value in ["Ann.Miller", "web.example", "5551234", "NF123456"] {
         assert!(!text.contains(value) && !test.contains(value), "{value}: {text}\n{test}");

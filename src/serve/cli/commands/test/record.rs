@@ -78,7 +78,10 @@ pub(super) async fn record_test(
     keep(path, &text)?;
     match missing {
         Some(missing) => Err(format!("{name}: it is recorded, but cannot be replayed yet: {missing}")),
-        None => Ok(Recorded { report: report(take.counts(), &take, &cassette), text, test, played }),
+        None => {
+            let report = report(take.counts(), &take, &cassette) + &public(redaction.n_public());
+            Ok(Recorded { report, text, test, played })
+        }
     }
 }
 
@@ -150,6 +153,15 @@ fn keep(path: &Path, text: &str) -> Result<(), String> {
         return Ok(());
     }
     write_whole(path, text).map_err(|cause| format!("{}: cannot write: {cause}; make it writable", path.display()))
+}
+
+/// What is said of values that have no stand-in though a rule means them.
+fn public(n: usize) -> String {
+    match n {
+        0 => String::new(),
+        1 => "1 value stands in the program's own text, and so has no stand-in\n".to_owned(),
+        n => format!("{n} values stand in the program's own text, and so have no stand-ins\n"),
+    }
 }
 
 /// `recorded: 2 of 5 requests and 0 of 1 calls were made, 3 entries are gone`.
