@@ -11,15 +11,13 @@ use crate::host::clock::TestClock;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::launch::{Choices, Launch, LaunchError, Source, StartOptions, Workshop, find_entry};
-use crate::host::llm::embedded::Embedded;
 use crate::host::llm::ModelKind;
+use crate::host::llm::embedded::Embedded;
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::recorded_test::take_beside;
-use crate::serve::cli::machinery::test_file::{
-    ExpectedOutcome, Stretch, TestFile, TestModel, TestStepKind, instant,
-};
+use crate::serve::cli::machinery::test_file::{ExpectedOutcome, Stretch, TestFile, TestModel, TestStepKind, instant};
 use crate::serve::cli::machinery::test_interrupts::{Interrupting, planned};
 use crate::serve::cli::machinery::test_replies::Replies;
 use crate::serve::cli::machinery::test_stage::{Performed, Stage};

@@ -91,7 +91,10 @@ impl<'t> Stage<'t> {
         let unsaid = self.door.close(self.name, self.test);
         let unheard = given.map(|TestStep { line, kind }| {
             let heading = kind.heading();
-            format!("{}:{line}: the program was over before this `## {heading}`; remove it, or look at its end", self.name)
+            format!(
+                "{}:{line}: the program was over before this `## {heading}`; remove it, or look at its end",
+                self.name
+            )
         });
         let mut others: Vec<String> = unsaid.into_iter().chain(unheard).collect();
         let mut performed = self.performed;
