@@ -120,7 +120,7 @@ impl<'a> Writer<'a> {
     /// Does what the bullets say about a line: at least one does.
     fn write_line(&mut self, line: &Step) -> Result<Left, Unanswered> {
         let mut done = Done::default();
-        while let Some(what) = self.next(Some(line.id)) {
+        while let Some(what) = self.next(Some(line.id)).filter(|what| !done.is_over && !self.is_again(&done, line, what)) {
             // What comes of calls is known before the next bullet.
             if done.has_called && !matches!(what, What::Calls { .. }) {
                 self.write(line, json!({ "wait": "calls" }));
@@ -151,6 +151,19 @@ impl<'a> Writer<'a> {
             return Ok(Left::Decided(self.playbook.flow.follow(line.id, EdgeKind::Then)));
         }
         Ok(if done.is_all(line, self.turn) { Left::Done(self.follow(line)) } else { Left::Over })
+    }
+
+    /// Whether a bullet is for the next time that the line is asked about: it says once more what was done already. Only a
+    /// line in free words, of which nothing tells how often it is come to, may call twice.
+    fn is_again(&self, done: &Done, line: &Step, what: &What) -> bool {
+        let is_loop = |id: &StepId| matches!(self.playbook.step(*id).kind, StepKind::Loop(_));
+        let is_in_loop = || std::iter::successors(line.parent, |&id| self.playbook.step(id).parent).any(|id| is_loop(&id));
+        match what {
+            What::Sets(values) => values.keys().any(|name| done.set.contains(name)),
+            What::Says(_) => done.has_said,
+            What::Calls { .. } => done.has_called && (!line.is_free() || is_in_loop()),
+            What::Yes | What::No | What::Done | What::Waits | What::Skips(_) | What::Returns(_) => false,
+        }
     }
 
     /// A playbook without lines: what the bullets say about it, up to calls.
@@ -255,14 +268,19 @@ impl<'a> Writer<'a> {
 struct Done {
     set: Vec<Arc<str>>,
     has_called: bool,
-    is_skipped: bool,
+    has_said: bool,
     /// Nothing came after what was said.
     said_last: bool,
+    is_skipped: bool,
+    /// Nothing comes after it.
+    is_over: bool,
 }
 
 impl Done {
     fn add(&mut self, what: &What) {
         self.said_last = matches!(what, What::Says(_));
+        self.has_said |= self.said_last;
+        self.is_over |= matches!(what, What::Skips(_) | What::Done);
         self.has_called |= matches!(what, What::Calls { .. });
         self.is_skipped |= matches!(what, What::Skips(_));
         if let What::Sets(values) = what {
