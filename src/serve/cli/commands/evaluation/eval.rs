@@ -1,12 +1,12 @@
 //! `playhouse eval CASE…`: each case is run so often, and counted.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::host::cassette::file::write_whole;
 use crate::host::eval::measured::{ENDING, Measured, MeasuredCase, Trial, Verdict};
 use crate::host::stats::{pass_all, pass_at, score};
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
@@ -58,25 +58,15 @@ pub(crate) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit,
     })?;
     let measured = &measured[0];
     if let Some(out) = out {
-        keep(out, &measured.to_json())?;
+        write_whole(out, &measured.to_json()).map_err(|cause| {
+            Failure::failed(format!("{}: cannot write: {cause}; check the folder", out.display()))
+        })?;
     }
     put(&match arguments.format {
         Format::Text => report(measured, spent),
         Format::Json => format!("{}\n", to_json(measured, spent)),
     })?;
     Ok(if measured.is_too_little() { Exit::TooLittle } else { Exit::Finished })
-}
-
-/// Writes a file as a whole or not at all.
-fn keep(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let written = tempfile::Builder::new().prefix(".eval-").tempfile_in(folder).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        Ok(file.persist(path)?)
-    });
-    let cannot = |cause| Failure::failed(format!("{}: cannot write: {cause}; check the folder", path.display()));
-    written.map(drop).map_err(cannot)
 }
 
 fn report(measured: &Measured, spent: Option<f64>) -> String {
