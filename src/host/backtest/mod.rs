@@ -41,10 +41,10 @@ pub enum Fate {
     /// It would have gone as it went.
     Same,
     /// It goes another way, before any model is asked something else.
-    Parts(Parting),
+    Parts(Box<Parting>),
     /// Up to there it goes as it went; then the model, or the trigger classifier, is asked something else. And what would
     /// come of it if all answers were the same: never again `Asks`.
-    Asks(Asking, Box<Fate>),
+    Asks(Box<Asking>, Box<Fate>),
     /// It goes as it went up to this point, where the session's own text was changed: more is not compared.
     Changed(Point),
     /// It cannot begin, or go on, with this text, and why.
@@ -114,7 +114,7 @@ impl Backtest {
         let mut compared = Compared::default();
         let fate = compared.follow(records, &mut own, &mut other)?;
         Ok(match compared.asking {
-            Some(asking) => Fate::Asks(asking, Box::new(fate)),
+            Some(asking) => Fate::Asks(Box::new(asking), Box::new(fate)),
             None => fate,
         })
     }
@@ -167,7 +167,7 @@ impl Compared {
             // Where it can't go as far as the session, it parts before that.
             let advanced = other.advance(next, &mut is);
             if let Some(parting) = self.parting(record.seq, &was, &is) {
-                return Ok(Fate::Parts(parting));
+                return Ok(Fate::Parts(Box::new(parting)));
             }
             let Some(next) = next else { break };
             if let RecordBody::ProgramChanged(_) = next.body {

@@ -120,7 +120,9 @@ impl<'a> Writer<'a> {
     /// Does what the bullets say about a line: at least one does.
     fn write_line(&mut self, line: &Step) -> Result<Left, Unanswered> {
         let mut done = Done::default();
-        while let Some(what) = self.next(Some(line.id)).filter(|what| !done.is_over && !self.is_again(&done, line, what)) {
+        while let Some(what) =
+            self.next(Some(line.id)).filter(|what| !done.is_over && !self.is_again(&done, line, what))
+        {
             // What comes of calls is known before the next bullet.
             if done.has_called && !matches!(what, What::Calls { .. }) {
                 self.write(line, json!({ "wait": "calls" }));
@@ -157,7 +159,8 @@ impl<'a> Writer<'a> {
     /// line in free words, of which nothing tells how often it is come to, may call twice.
     fn is_again(&self, done: &Done, line: &Step, what: &What) -> bool {
         let is_loop = |id: &StepId| matches!(self.playbook.step(*id).kind, StepKind::Loop(_));
-        let is_in_loop = || std::iter::successors(line.parent, |&id| self.playbook.step(id).parent).any(|id| is_loop(&id));
+        let is_in_loop =
+            || std::iter::successors(line.parent, |&id| self.playbook.step(id).parent).any(|id| is_loop(&id));
         match what {
             What::Sets(values) => values.keys().any(|name| done.set.contains(name)),
             What::Says(_) => done.has_said,

@@ -261,13 +261,18 @@ fn fate_json(fate: &Fate) -> Json {
     let step = |step: &Option<Step>| step.as_ref().map(|step| json!(step.event));
     match fate {
         Fate::Same => json!({"fate": "same"}),
-        Fate::Parts(Parting { at, after, then, was }) => json!({
-            "fate": "parts", "at": at.to_string(), "after": step(after), "then": step(then), "was": step(was),
-        }),
-        Fate::Asks(Asking { at, after, whom, line: [was, is] }, then) => json!({
-            "fate": "asks", "at": at.to_string(), "after": step(after), "whom": whom.to_string(),
-            "line": {"was": was, "is": is}, "with_the_same_answers": fate_json(then),
-        }),
+        Fate::Parts(parting) => {
+            let Parting { at, after, then, was } = &**parting;
+            let (after, then, was) = (step(after), step(then), step(was));
+            json!({"fate": "parts", "at": at.to_string(), "after": after, "then": then, "was": was})
+        }
+        Fate::Asks(asking, then) => {
+            let Asking { at, after, whom, line: [was, is] } = &**asking;
+            json!({
+                "fate": "asks", "at": at.to_string(), "after": step(after), "whom": whom.to_string(),
+                "line": {"was": was, "is": is}, "with_the_same_answers": fate_json(then),
+            })
+        }
         Fate::Changed(at) => json!({"fate": "changed", "at": at.to_string()}),
         Fate::Unfit(why) => json!({"fate": "unfit", "why": why}),
     }

@@ -58,9 +58,8 @@ pub(crate) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit,
     })?;
     let measured = &measured[0];
     if let Some(out) = out {
-        write_whole(out, &measured.to_json()).map_err(|cause| {
-            Failure::failed(format!("{}: cannot write: {cause}; check the folder", out.display()))
-        })?;
+        write_whole(out, &measured.to_json())
+            .map_err(|cause| Failure::failed(format!("{}: cannot write: {cause}; check the folder", out.display())))?;
     }
     put(&match arguments.format {
         Format::Text => report(measured, spent),
