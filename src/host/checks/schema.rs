@@ -43,7 +43,8 @@ impl Schema {
         let json: Json = serde_json::from_str(text).map_err(|error| format!("this is no JSON: {error}"))?;
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
         compiler.use_loader(Box::new(Nothing));
-        let added = compiler.add_resource(PLACE, json).and_then(|()| compiler.compile(PLACE, &mut schemas));
+        let added = compiler.add_resource(PLACE, json).map_err(Box::new);
+        let added = added.and_then(|()| compiler.compile(PLACE, &mut schemas).map_err(Box::new));
         let index = added.map_err(|error| format!("this is no JSON Schema: {error}"))?;
         Ok(Schema { schemas: Arc::new(schemas), index })
     }

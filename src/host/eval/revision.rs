@@ -110,9 +110,12 @@ async fn check_out(
     let prefix = git.run(&["rev-parse", "--show-prefix"]).await?;
     let commit = format!("{revision}^{{commit}}");
     let hash = git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).await;
-    let hash = hash.map_err(|error| match error {
-        RevisionError::Git { folder, .. } => RevisionError::Unknown { folder, revision: revision.to_owned() },
-        other => other,
+    let hash = hash.map_err(|error| {
+        if let RevisionError::Git { folder, .. } = error {
+            RevisionError::Unknown { folder, revision: revision.to_owned() }
+        } else {
+            error
+        }
     })?;
     git.run(&["read-tree", &hash]).await?;
     let files = target.join("files");

@@ -151,9 +151,8 @@ fn attempt(played: &Played, why: Option<String>) -> Attempt {
 
 /// Why the model could not be asked, if the session ended for that: it says nothing about the program.
 fn unreachable(run: &Run) -> Option<String> {
-    run.events.iter().rev().find_map(|event| match &event.body {
-        PublicBody::Failed { fault: FaultKind::Model, message } => Some(message.to_string()),
-        #[expect(clippy::wildcard_enum_match_arm, reason = "only one ends it so")]
-        _ => None,
+    run.events.iter().rev().find_map(|event| {
+        let PublicBody::Failed { fault: FaultKind::Model, message } = &event.body else { return None };
+        Some(message.to_string())
     })
 }
