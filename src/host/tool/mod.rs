@@ -98,6 +98,16 @@ pub enum ToolOutcome {
 /// A call in progress.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
+/// A call that has been begun; nothing happens before `future` is awaited.
+pub struct BegunCall {
+    /// Its outcome.
+    pub outcome: futures_util::future::BoxFuture<'static, EndedCall>,
+    /// Its news.
+    pub progress: mpsc::Receiver<Value>,
+    /// What must not be seen in its news: the secret values among its arguments. (Its outcome has been seen to.)
+    pub hidden: Arc<Secrets>,
+}
+
 /// A tool.
 pub trait Tool: Send + Sync {
     /// Its name, parameters, summary and effect class; the JSON Schema of its arguments if it has a
