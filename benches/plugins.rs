@@ -165,6 +165,7 @@ fn start(name: &str, text: &str) -> StartCall {
         arguments: vec![("text".into(), text)],
         effect: EffectClass::ReadOnly,
         answers: Vec::new(),
+        result_name: None,
         is_result_secret: false,
         place: Place {
             frame: FrameId(1),

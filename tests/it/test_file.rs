@@ -251,7 +251,7 @@ fn a_model_that_replies() {
     check(
         "# T\n\n- program: a.md\n- model: openai:x\n\n## Says\n\n> Hi.\n",
         "a.test.md:4:1: `openai:x` answers in no test [unknown-model]
-  write `- model: embedded`, or leave it out and write `## Model` sections",
+  write `- model: embedded` or `- model: recorded`, or leave it out and write `## Model` sections",
     );
     check(
         "# T\n\n- program: a.md\n- model: embedded\n\n## Model\n\n```\n```\n",

@@ -12,8 +12,8 @@ use serde_json::Value as Json;
 
 use crate::host::cassette::entry::{Call, Entry, Outcome, Reply, Request};
 use crate::host::cassette::key::{Block, Digest, Message};
-use crate::host::journal::record::{UsageWire, finish_name, finish_named};
-use crate::host::journal::wire::{ToolWire, present};
+use crate::host::journal::record::UsageWire;
+use crate::host::journal::wire::{ToolWire, finish_name, finish_named, present};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{ReplyEnd, Role, ToolSignature};
 

@@ -251,7 +251,7 @@ impl Take {
     /// for the rest of it, only for all of it.
     pub fn cut_short(&self, at: Option<&str>) -> String {
         let TakeOptions { name, command, .. } = &self.options;
-        let place = at.map_or_else(String::new, |at| format!(", {at}"));
+        let place = at.map_or_else(String::new, |at| format!(", {at},"));
         format!(
             "{name}: a reply{place} was cut when it was recorded, and is read on now: what comes after that is not \
              recorded\n  {command}=all"

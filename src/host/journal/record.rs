@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::host::journal::wire::{EntryWire, FileWire, ForkedFrom, ToolWire};
+use crate::host::journal::wire::{EntryWire, FileWire, ForkedFrom, ToolWire, finish_name, finish_named};
 use crate::host::settings::SettingsWire;
 use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
 use crate::vm::protocol::settings::Settings;
 use crate::vm::protocol::{
-    CallId, CallOutcome, Event, Finish, FrameId, Judge, QuestionId, ReplyEnd, Signal, TimerId, Timestamp, TurnId,
-    Usage, Verdict,
+    CallId, CallOutcome, Event, FrameId, Judge, QuestionId, ReplyEnd, Signal, TimerId, Timestamp, TurnId, Usage,
+    Verdict,
 };
 
 /// The version of the records' form, and of what the machine makes of them. A session is what its records make of its
@@ -534,24 +534,6 @@ impl EndWire {
             EndWire::Refused { reason } => ReplyEnd::Refused { reason: reason.clone() },
             EndWire::Closed => ReplyEnd::Closed,
         }
-    }
-}
-
-/// Why a reply is complete, as it is written down.
-pub(crate) fn finish_name(finish: &Finish) -> Arc<str> {
-    match finish {
-        Finish::Stop => "stop".into(),
-        Finish::Length => "length".into(),
-        Finish::Other(name) => name.clone(),
-    }
-}
-
-/// The reverse of [`finish_name`].
-pub(crate) fn finish_named(name: &Arc<str>) -> Finish {
-    match &**name {
-        "stop" => Finish::Stop,
-        "length" => Finish::Length,
-        _ => Finish::Other(name.clone()),
     }
 }
 

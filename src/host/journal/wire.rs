@@ -11,7 +11,7 @@ use strum::IntoEnumIterator as _;
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::Value;
 use crate::vm::protocol::Origin;
-use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
+use crate::vm::protocol::{Approval, EffectClass, Finish, ParameterRule, ToolSignature};
 
 /// One file of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,6 +197,24 @@ impl RuleWire {
         let known = self.accepts.iter().filter_map(|name| Origin::named(name));
         let accepts = known.fold(Origin::default(), Origin::with);
         ParameterRule { parameter: self.parameter.clone(), accepts, takes_assets: self.takes_assets }
+    }
+}
+
+/// Why a reply is complete, as it is written down.
+pub(crate) fn finish_name(finish: &Finish) -> Arc<str> {
+    match finish {
+        Finish::Stop => "stop".into(),
+        Finish::Length => "length".into(),
+        Finish::Other(name) => name.clone(),
+    }
+}
+
+/// The reverse of [`finish_name`].
+pub(crate) fn finish_named(name: &Arc<str>) -> Finish {
+    match &**name {
+        "stop" => Finish::Stop,
+        "length" => Finish::Length,
+        _ => Finish::Other(name.clone()),
     }
 }
 

@@ -35,13 +35,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::llm::Llm;
+use crate::host::secrets::Secrets;
 use crate::host::tool::arguments::check_arguments;
 use crate::value::{Map, Value};
-use crate::vm::protocol::{StartCall, ToolSignature, Usage};
+use crate::vm::protocol::{EndedCall, StartCall, ToolSignature, Usage};
 
 pub use crate::host::tool::arguments::ArgumentFault;
 
@@ -58,7 +61,7 @@ pub struct CallContext {
     /// Cancelled when nobody wants the result any more.
     pub cancel: CancellationToken,
     /// For news while the call runs; sending never waits, what does not fit is dropped.
-    pub progress: tokio::sync::mpsc::Sender<Value>,
+    pub progress: mpsc::Sender<Value>,
     /// A person's answer to the question an earlier attempt of this call asked ([`ToolOutcome::Needs`],
     /// [`ToolOutcome::Asks`]).
     pub ask: Option<Value>,
@@ -97,6 +100,16 @@ pub enum ToolOutcome {
 
 /// A call in progress.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
+
+/// A call that has been begun; nothing happens before `future` is awaited.
+pub struct BegunCall {
+    /// Its outcome.
+    pub outcome: BoxFuture<'static, EndedCall>,
+    /// Its news.
+    pub progress: mpsc::Receiver<Value>,
+    /// What must not be seen in its news: the secret values among its arguments. (Its outcome has been seen to.)
+    pub hidden: Arc<Secrets>,
+}
 
 /// A tool.
 pub trait Tool: Send + Sync {

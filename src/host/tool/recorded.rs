@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use crate::host::cassette::entry::Outcome;
 use crate::host::cassette::take::{Answer, Ended, PATIENCE, Take, Ticket};
-use crate::host::tool::registry::BegunCall;
-use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
+
+use crate::host::tool::{BegunCall, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::value::Map;
 use crate::vm::protocol::{CallOutcome, EndedCall, StartCall, ToolSignature, Usage};
 

@@ -17,7 +17,7 @@ use crate::host::text::panic_text;
 use crate::host::tool::arguments::describe_faults;
 use crate::host::tool::policy::Policies;
 use crate::host::tool::recorded;
-use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolOutcome};
+use crate::host::tool::{ArgumentFault, BegunCall, CallContext, Tool, ToolOutcome};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallOutcome, EffectClass, EndedCall, StartCall, ToolSignature};
 
@@ -69,16 +69,6 @@ struct Entry {
 
 /// A tool as it is kept, with its name; none: the policies deny it.
 type Permitted = Option<(Arc<str>, Arc<Entry>)>;
-
-/// A call that has been begun; nothing happens before `future` is awaited.
-pub struct BegunCall {
-    /// Its outcome.
-    pub outcome: futures_util::future::BoxFuture<'static, EndedCall>,
-    /// Its news.
-    pub progress: mpsc::Receiver<Value>,
-    /// What must not be seen in its news: the secret values among its arguments. (Its outcome has been seen to.)
-    pub hidden: Arc<Secrets>,
-}
 
 impl Registry {
     /// No tools, and nothing decided about them.

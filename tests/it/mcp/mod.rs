@@ -10,8 +10,9 @@ mod tools;
 
 use std::sync::Arc;
 
+use playhouse::host::tool::BegunCall;
 use playhouse::host::tool::mcp::{Generation, McpOptions, McpServer};
-use playhouse::host::tool::registry::{BegunCall, Registry};
+use playhouse::host::tool::registry::Registry;
 use playhouse::value::Value;
 use playhouse::vm::protocol::{CallOutcome, StartCall};
 use tokio_util::sync::CancellationToken;

@@ -9,7 +9,8 @@ mod postgres;
 #[cfg(feature = "sqlite")]
 mod sql;
 
-use playhouse::host::tool::registry::{BegunCall, Registry};
+use playhouse::host::tool::BegunCall;
+use playhouse::host::tool::registry::Registry;
 use playhouse::value::{Map, Value};
 use playhouse::vm::protocol::CallOutcome;
 use tokio_util::sync::CancellationToken;
