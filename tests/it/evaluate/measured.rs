@@ -266,6 +266,5 @@ pub(crate) fn a_model_is_not_told_to_differ_from_itself(n: u64) {
         told["difference"]["p"].as_f64().unwrap() < 0.05
     });
     let n_alarms = n_alarms.count();
-    println!("{n_alarms} of {n} comparisons of a model with itself tell of a difference");
     assert!(n_alarms as u64 * 100 <= n * 7, "{n_alarms} of {n}");
 }
