@@ -1,10 +1,11 @@
 //! The harnesses of `dap::framing`, `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component`, `fuzz_embedded` and `fuzz_reply` on many inputs that are
-//! the same every time, and the properties of `properties` on as many programs. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
+//! the same every time, the properties of `properties` on as many programs, and measurements that are drawn by chance. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
 //! the operating system.)
 
 use fastrand::Rng;
 
 use crate::dap::framing::dap_framing_one;
+use crate::evaluate::measured::a_model_is_not_told_to_differ_from_itself;
 use crate::fuzz::{expr_one, lang_parse_one};
 use crate::fuzz_component::{component_check_one, component_config_one, types};
 use crate::fuzz_dataflow::{dataflow_expr_one, dataflow_read_one};
@@ -12,6 +13,7 @@ use crate::fuzz_embedded::embedded_reads_one;
 use crate::fuzz_plans::plan_decode_one;
 use crate::fuzz_reply::reply_read_one;
 use crate::properties::{requests_are_bounded, secrets_stay_secret};
+use crate::stats::what_can_be_seen;
 
 /// Inputs for each harness.
 const N_INPUTS: usize = 200_000;
@@ -124,4 +126,16 @@ fn no_secret_is_shown() {
 #[ignore = "200,000 programs: run in release by .ci/run"]
 fn no_request_is_beyond_its_bound() {
     requests_are_bounded(N_INPUTS as u64);
+}
+
+#[test]
+#[ignore = "27,000 measurements: run in release by .ci/run"]
+fn what_can_be_seen_stands_in_the_guide() {
+    what_can_be_seen();
+}
+
+#[test]
+#[ignore = "300 comparisons of 72 runs: run in release by .ci/run"]
+fn there_are_few_false_alarms() {
+    a_model_is_not_told_to_differ_from_itself(300);
 }

@@ -65,6 +65,14 @@ pub struct Progress {
 /// The runs of all sides, by side and case, in the order of their rounds.
 pub type Trials = Vec<Vec<Vec<Trial>>>;
 
+impl Attempt {
+    /// One that could not even begin.
+    pub fn in_vain(why: String) -> Attempt {
+        let trial = Trial { verdict: Verdict::Invalid, why: Some(why), cost: None, model_ms: None, steps: Vec::new() };
+        Attempt { trial, is_transient: true }
+    }
+}
+
 impl Plan {
     /// The runs in their order: a round of a case, drawn by chance, on each side (ABAB), so that a server that gets slower or
     /// worse meanwhile does so for all sides.

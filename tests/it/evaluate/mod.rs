@@ -1,5 +1,5 @@
 //! Cases that are measured: where runs part, the order of runs, and `eval` and `compare` through the real binary.
 
-mod measured;
+pub(crate) mod measured;
 mod part;
 mod schedule;

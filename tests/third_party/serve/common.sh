@@ -1,4 +1,4 @@
-# What the proofs with other people's clients have in common; read by `run.sh PLAYHOUSE CACHE` of each folder.
+# What the proofs with other people's clients and libraries have in common; read by `run.sh PLAYHOUSE CACHE` of each folder.
 # Gives: playhouse, cache (what is downloaded is kept there), here, a scratch folder in which the rest runs, and
 #     serve ARGUMENT…    starts `playhouse serve ARGUMENT…`; its address is in url
 #     count FILE         adds what a program has printed last, `N passed, N failed`

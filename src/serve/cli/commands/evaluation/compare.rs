@@ -1,5 +1,6 @@
 //! `playhouse compare A B`: two models, programs, revisions or measurements with the same cases.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,11 +18,14 @@ use crate::serve::cli::commands::evaluation::words::{
     self, chance, heading, interval_json, maybe, number, score_json, spread,
 };
 use crate::serve::cli::commands::run::runtime;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::output::{Format, table};
 
 /// The margin where none is given.
 const MARGIN: f64 = 0.05;
+
+/// So many cases are told one by one.
+const MAX_CASES: usize = 20;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,17 +105,18 @@ fn measure(
     let bench = Bench::new(console, &arguments.cases, &arguments.measure)?;
     let (fresh, spent) = runtime()?.block_on(async {
         let mut sides = Vec::new();
-        for wanted in wanted.iter().filter(|wanted| !matches!(wanted, Wanted::Measured(_))) {
-            let model = arguments.measure.model.as_deref();
-            let side = Side::open(Some(wanted), &bench.cases, &bench.workshop, model, bench.is_budgeted()).await?;
-            sides.push(side);
+        for wanted in &wanted {
+            if let Wanted::Play(text) = wanted {
+                let model = arguments.measure.model.as_deref();
+                sides.push(Side::open(text, &bench.cases, &bench.workshop, model, bench.is_budgeted()).await?);
+            }
         }
         bench.measure(&sides, arguments.k).await
     })?;
     let mut fresh = fresh.into_iter();
     let both = wanted.map(|wanted| match wanted {
         Wanted::Measured(measured) => Some(*measured),
-        Wanted::Model(_) | Wanted::Program(_) | Wanted::Revision(_) => fresh.next(),
+        Wanted::Play(_) => fresh.next(),
     });
     match both {
         [Some(a), Some(b)] => Ok(([a, b], spent)),
@@ -176,8 +181,7 @@ impl Told<'_> {
         if let (Some(margin), Some(passes)) = (self.arguments.margin, self.passes()) {
             let _ = writeln!(text, "margin {}: {}", number(margin), if passes { "passed" } else { "not passed" });
         }
-        let different = comparison.cases.iter().filter(|case| case.a.rate() != case.b.rate());
-        text.extend(different.map(case_text));
+        text.push_str(&differing(&comparison.cases));
         text.push_str(&invalid([a, b]));
         text
     }
@@ -264,6 +268,18 @@ fn case_text(case: &ComparedCase) -> String {
         text.push_str(if part.may_be_chance() { " (may be chance)" } else { "" });
     }
     text + "\n"
+}
+
+/// The cases that do not pass as often in B as in A, the greatest loss first.
+fn differing(cases: &[ComparedCase]) -> String {
+    let gain = |case: &ComparedCase| Some(case.b.rate()? - case.a.rate()?);
+    let mut cases: Vec<&ComparedCase> = cases.iter().filter(|case| case.a.rate() != case.b.rate()).collect();
+    cases.sort_by(|one, other| gain(one).partial_cmp(&gain(other)).unwrap_or(Ordering::Equal));
+    let mut text: String = cases.iter().take(MAX_CASES).map(|case| case_text(case)).collect();
+    if let Some(n_more @ 1..) = cases.len().checked_sub(MAX_CASES) {
+        let _ = writeln!(text, "and {}; --format json has all", count(n_more, "other case"));
+    }
+    text
 }
 
 /// Why runs are invalid, each reason once.

@@ -10,7 +10,7 @@ use crate::host::cassette::file::write_whole;
 use crate::host::eval::measured::{ENDING, Measured, MeasuredCase, Trial, Verdict};
 use crate::host::stats::{pass_all, pass_at, score};
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
-use crate::serve::cli::commands::evaluation::side::Side;
+use crate::serve::cli::commands::evaluation::side::{Side, Text};
 use crate::serve::cli::commands::evaluation::words::{self, heading, maybe, score_json};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
@@ -53,7 +53,7 @@ pub(crate) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit,
     let bench = Bench::new(console, &arguments.paths, &arguments.measure)?;
     let (measured, spent) = runtime()?.block_on(async {
         let model = arguments.measure.model.as_deref();
-        let side = Side::open(None, &bench.cases, &bench.workshop, model, bench.is_budgeted()).await?;
+        let side = Side::open(&Text::Own(None), &bench.cases, &bench.workshop, model, bench.is_budgeted()).await?;
         bench.measure(&[side], arguments.k).await
     })?;
     let measured = &measured[0];

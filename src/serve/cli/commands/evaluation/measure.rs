@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::host::config::Environment;
 use crate::host::eval::measured::{Measured, MeasuredCase, Verdict};
-use crate::host::eval::schedule::{Job, Plan, Progress, Trials};
+use crate::host::eval::schedule::{Attempt, Job, Plan, Progress, Trials};
 use crate::host::launch::Workshop;
 use crate::serve::cli::commands::evaluation::case::{Case, ENDINGS};
 use crate::serve::cli::commands::evaluation::side::Side;
@@ -162,7 +162,11 @@ impl<'a> Bench<'a> {
         let play = async |job: Job| {
             let cast = sides[job.side].cast(job.case, &self.workshop, is_idle);
             let case = &self.cases[job.case];
-            case.play(&cast).await.map_err(|why| format!("{}: {why}", case.name()))
+            match case.play(&cast).await {
+                // What is measured already is not to be lost for a server of tools that is away for a moment.
+                Err(why) if progress.n_done().0 > 0 && !is_idle => Ok(Attempt::in_vain(why)),
+                attempt => attempt.map_err(|why| format!("{}: {why}", case.name())),
+            }
         };
         plan.perform(progress, play).await
     }

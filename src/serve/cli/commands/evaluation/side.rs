@@ -16,14 +16,20 @@ const REVISION: &str = "rev:";
 
 /// A side as it is written.
 pub(super) enum Wanted {
-    /// A model's id.
-    Model(String),
-    /// A program's file.
-    Program(PathBuf),
-    /// A revision of git.
-    Revision(String),
+    /// To be played.
+    Play(Text),
     /// What was measured before.
     Measured(Box<Measured>),
+}
+
+/// Who plays which text of the cases' programs.
+pub(super) enum Text {
+    /// Their own text, with this model; none: with the one that is chosen otherwise.
+    Own(Option<String>),
+    /// This program's file.
+    Program(PathBuf),
+    /// The one of a revision of git.
+    Revision(String),
 }
 
 /// A side that can be played.
@@ -44,17 +50,17 @@ impl Wanted {
     /// Reads a side.
     pub(super) fn read(text: &str) -> Result<Wanted, Failure> {
         if let Some(revision) = text.strip_prefix(REVISION) {
-            return Ok(Wanted::Revision(revision.to_owned()));
+            return Ok(Wanted::Play(Text::Revision(revision.to_owned())));
         }
         if text.ends_with(ENDING) {
             let measured = Measured::read(Path::new(text)).map_err(|error| Failure::wrong(error.to_string()))?;
             return Ok(Wanted::Measured(Box::new(measured)));
         }
         if is_model_id(text) {
-            return Ok(Wanted::Model(text.to_owned()));
+            return Ok(Wanted::Play(Text::Own(Some(text.to_owned()))));
         }
         if Path::new(text).is_file() {
-            return Ok(Wanted::Program(text.into()));
+            return Ok(Wanted::Play(Text::Program(text.into())));
         }
         Err(Failure::wrong(format!(
             "`{text}` is neither a model (openai:NAME) nor a program's file; `rev:REVISION` and `NAME{ENDING}` are the \
@@ -67,7 +73,7 @@ impl Side {
     /// Gets ready to play `cases`. `model` is the one that is chosen where the side names none; `is_budgeted`: its
     /// prices must be known.
     pub(super) async fn open(
-        wanted: Option<&Wanted>,
+        text: &Text,
         cases: &[Case],
         workshop: &Workshop,
         model: Option<&str>,
@@ -76,10 +82,9 @@ impl Side {
         let own: Vec<PathBuf> = cases.iter().map(Case::program).collect();
         let mut revision = None;
         let (mut model, mut paths) = (model.map(str::to_owned), own.clone());
-        match wanted {
-            None | Some(Wanted::Measured(_)) => {}
-            Some(Wanted::Model(id)) => model = Some(id.clone()),
-            Some(Wanted::Program(path)) => {
+        match text {
+            Text::Own(id) => model = id.clone().or(model),
+            Text::Program(path) => {
                 if let Some(other) = own.iter().find(|other| **other != own[0]) {
                     return Err(Failure::wrong(format!(
                         "{} would take the place of {} and of {}; give cases of one program",
@@ -90,7 +95,7 @@ impl Side {
                 }
                 paths.fill(path.clone());
             }
-            Some(Wanted::Revision(name)) => {
+            Text::Revision(name) => {
                 let read = Revision::read(name, own.iter().map(PathBuf::as_path), &workshop.secrets).await;
                 let read = read.map_err(|error| Failure::wrong(error.to_string()))?;
                 paths = own.iter().filter_map(|path| read.program(path)).map(Path::to_owned).collect();
