@@ -63,4 +63,9 @@ impl Mutant {
     pub fn is_interpreters(&self) -> bool {
         self.change.is_some()
     }
+
+    /// Whether it is a trigger that never fires, which only tells where that has fired.
+    pub fn silences(&self) -> bool {
+        matches!(self.change, Some(Change::DropTrigger(_)))
+    }
 }

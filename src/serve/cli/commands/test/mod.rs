@@ -2,6 +2,7 @@
 
 pub(super) mod compare;
 mod record;
+mod replay;
 
 use std::cell::RefCell;
 use std::io;
@@ -11,6 +12,7 @@ use clap::{Args, ValueEnum};
 
 use self::compare::{Compared, compare};
 use self::record::record_test;
+pub(crate) use self::replay::{Answer, ReadTest};
 use crate::diagnostic::render;
 use crate::host::cassette::take::Mode;
 use crate::host::coverage::reached;
@@ -158,15 +160,9 @@ pub(crate) async fn run_file(
         let outcome = run_table(path, options, judge).await;
         return Ok(if outcome.passed { Verdict::Passed(outcome.text) } else { Verdict::Failed(outcome.text) });
     }
-    let mut text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(cause) => return Ok(Verdict::Failed(format!("{name}: cannot read: {cause}; check the path"))),
-    };
-    let mut sources = Sources::default();
-    let file = sources.add(name.as_str(), text.as_str());
-    let mut test = match TestFile::parse(file, &text) {
-        Ok(test) => test,
-        Err(findings) => return Ok(Verdict::Failed(render(&findings, &sources, console.color))),
+    let (mut text, mut test) = match read_test(path, console.color) {
+        Ok(read) => read,
+        Err(why) => return Ok(Verdict::Failed(why)),
     };
     let mut recorded = String::new();
     let played = match arguments.record.filter(|_| test.model == Some(TestModel::Recorded)) {
@@ -227,6 +223,17 @@ fn remarks(played: &Played, tells_answers: bool) -> String {
         ("lines left out:\n", skipped(&played.summary.skipped)),
     ];
     listed.into_iter().filter(|(_, lines)| !lines.is_empty()).map(|(head, lines)| format!("{head}{lines}")).collect()
+}
+
+/// A conversation's text, and what it says. The error is for people.
+fn read_test(path: &Path, color: bool) -> Result<(String, TestFile), String> {
+    let name = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
+    let mut sources = Sources::default();
+    let file = sources.add(name.as_str(), text.as_str());
+    let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
+    Ok((text, test))
 }
 
 /// In what two runs of one test differ.
