@@ -7,8 +7,10 @@ use crate::analysis::mutate::bounds::{counted, moved};
 use crate::analysis::mutate::change::{Change, ToolsOf};
 use crate::analysis::mutate::{Mutant, Site};
 use crate::expr::{Expr, ExprKind, UnaryOperator};
-use crate::program::{Entry, Loop, Mode, Playbook, Program, Step, StepId, StepKind, Trigger, TriggerKind};
+use crate::program::flow_graph::Node;
+use crate::program::{Entry, Loop, Mode, Playbook, Program, Returned, Step, StepId, StepKind, Trigger, TriggerKind};
 use crate::span::Span;
+use crate::value::Value;
 
 /// All mutants of a program, in the order of its text, what is denied last. The same text has the same mutants.
 pub fn mutants(program: &Program) -> Vec<Mutant> {
@@ -100,7 +102,7 @@ impl List<'_> {
             | StepKind::Call(_)
             | StepKind::Assign { .. }
             | StepKind::Say { .. }
-                if line.children.is_empty() =>
+                if line.children.is_empty() && !is_end_anyway(playbook, line) =>
             {
                 add("drop", Some(Change::Drop(id, step)));
                 if let Some(next) = beside(playbook, step).filter(|next| is_order_seen(line, next)) {
@@ -146,6 +148,27 @@ fn conditions(condition: &Expr) -> Vec<(String, Expr)> {
     let negated = ExprKind::Unary(UnaryOperator::Not, Box::new(condition.clone()));
     let negated = ("negate".to_owned(), Expr { kind: negated, span: condition.span });
     std::iter::once(negated).chain(moved(condition)).collect()
+}
+
+/// Whether a line returns nothing where the playbook is at its end, and would return nothing.
+fn is_end_anyway(playbook: &Playbook, line: &Step) -> bool {
+    let is_nothing = match &line.kind {
+        StepKind::Return(Returned::Nothing) => true,
+        StepKind::Return(Returned::Value(value)) => value.as_constant() == Some(Value::Null),
+        StepKind::Return(Returned::Call(_) | Returned::Words)
+        | StepKind::End
+        | StepKind::Break
+        | StepKind::Continue
+        | StepKind::Call(_)
+        | StepKind::Assign { .. }
+        | StepKind::Say { .. }
+        | StepKind::Branch { .. }
+        | StepKind::Loop(_)
+        | StepKind::Ask { .. }
+        | StepKind::Free
+        | StepKind::Gone(_) => false,
+    };
+    is_nothing && playbook.flow.after(line.id) == Node::End
 }
 
 /// The line after one, side by side with it.
