@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 
 use self::compare::{Compared, compare};
 use self::record::record_test;
-pub(crate) use self::replay::{Answer, ReadTest};
+pub(crate) use self::replay::ReadTest;
 use crate::diagnostic::render;
 use crate::host::cassette::take::Mode;
 use crate::host::coverage::reached;

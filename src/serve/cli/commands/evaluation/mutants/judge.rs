@@ -13,7 +13,6 @@ use super::gather::{Judge, Suspect};
 use crate::host::config::Environment;
 use crate::host::mutants::Mutant;
 use crate::serve::cli::commands::run::runtime;
-use crate::serve::cli::commands::test::Answer;
 use crate::serve::cli::machinery::console::Failure;
 use crate::serve::cli::machinery::test_session::Instead;
 
@@ -34,8 +33,6 @@ pub(super) enum Fate {
     NotReached,
     /// It is a line in words.
     NeedsModel,
-    /// The program cannot begin with it.
-    Refused(String),
     /// This test has not come to its end.
     TimedOut(PathBuf),
 }
@@ -80,19 +77,19 @@ fn fate(environment: &Environment, suspect: &Suspect, judges: &[Judge], outside:
         let path = judge.test.path().to_owned();
         match play(environment, mutant, judge)? {
             None => return Ok(Fate::TimedOut(path)),
-            Some(Err(why)) => return Ok(Fate::Refused(why)),
-            Some(Ok(answer)) if !answer.passes => return Ok(Fate::Caught(path)),
-            Some(Ok(_)) => {}
+            Some(false) => return Ok(Fate::Caught(path)),
+            Some(true) => {}
         }
     }
     Ok(Fate::Missed(witnesses.len()))
 }
 
-/// Plays a test with a mutant; none: it takes too long. The clock of a test may stand still or be far ahead, so it is
+/// Plays a test with a mutant: whether it passes; none: it takes too long. The clock of a test may stand still or be far ahead, so it is
 /// another thread that looks at the time.
-fn play(environment: &Environment, mutant: &Mutant, judge: &Judge) -> Result<Option<Result<Answer, String>>, Failure> {
+fn play(environment: &Environment, mutant: &Mutant, judge: &Judge) -> Result<Option<bool>, Failure> {
     let Some((program, configuration)) = mutant.make(&judge.program, &judge.configuration) else {
-        return Ok(Some(Err("it needs a model".to_owned())));
+        // A line in words: whoever plays it sees no difference.
+        return Ok(Some(true));
     };
     let instead = Instead { text: judge.text.clone(), program, declared: configuration.declared };
     let limit = Duration::from_millis(judge.ms.saturating_mul(SLOWER).saturating_add(PATIENCE_MS));
@@ -118,6 +115,7 @@ fn play(environment: &Environment, mutant: &Mutant, judge: &Judge) -> Result<Opt
         });
         drop(done);
         runtime.shutdown_background();
-        Ok(answer)
+        // A test that cannot be played notices, too: a request, perhaps, that nobody has recorded.
+        Ok(answer.map(|answer| answer.is_ok_and(|answer| answer.passes)))
     })
 }

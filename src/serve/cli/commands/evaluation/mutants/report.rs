@@ -33,7 +33,6 @@ impl Judged<'_> {
             (Fate::Missed(_), None) => "missed",
             (Fate::NotReached, None) => "not reached",
             (Fate::NeedsModel, _) => "needs a model",
-            (Fate::Refused(_), _) => "refused",
             (Fate::TimedOut(_), _) => "timed out",
         }
     }
@@ -44,7 +43,6 @@ impl Judged<'_> {
             (Fate::Missed(_) | Fate::NotReached, Some(skipped)) => skipped.reason.clone(),
             (Fate::Missed(n_tests), None) => format!("{} to it, and none fails", come(*n_tests)),
             (Fate::Caught(test) | Fate::TimedOut(test), _) => test.display().to_string(),
-            (Fate::Refused(why), _) => one_line(why),
             (Fate::NotReached | Fate::NeedsModel, _) => String::new(),
         }
     }
@@ -55,7 +53,7 @@ fn come(n_tests: usize) -> String {
 }
 
 /// In the order in which they are told.
-const WORDS: [&str; 7] = ["caught", "missed", "not reached", "needs a model", "refused", "timed out", "skipped"];
+const WORDS: [&str; 6] = ["caught", "missed", "not reached", "needs a model", "timed out", "skipped"];
 
 /// Those that something can be learnt of, then how many there are of each.
 pub(super) fn text(judged: &[Judged<'_>]) -> String {
@@ -107,7 +105,6 @@ pub(super) fn to_json(suspect: &Suspect, judged: Option<&Judged<'_>>) -> Json {
     match &judged.fate {
         Fate::Caught(test) | Fate::TimedOut(test) => told["test"] = test.display().to_string().into(),
         Fate::Missed(n_tests) => told["tests"] = (*n_tests).into(),
-        Fate::Refused(why) => told["why"] = why.as_str().into(),
         Fate::NotReached | Fate::NeedsModel => {}
     }
     if let Some(skipped) = judged.skipped {

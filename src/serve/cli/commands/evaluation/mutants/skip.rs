@@ -72,7 +72,6 @@ pub(super) fn check_fate(skipped: &SkippedMutant, fate: &Fate) -> Result<(), Fai
         Fate::Missed(_) | Fate::NotReached | Fate::NeedsModel => return Ok(()),
         Fate::Caught(test) => format!("{} catches it", test.display()),
         Fate::TimedOut(test) => format!("{} does not come to its end with it", test.display()),
-        Fate::Refused(why) => format!("the program is refused with it: {why}"),
     };
     Err(Failure::wrong(format!("{place}: `{name}` need not be skipped: {why}; take it out of [mutants] skip")))
 }
