@@ -85,7 +85,8 @@ fn lines_inside_a_line_belong_to_the_playbook_in_which_they_are_written() {
 
 #[test]
 fn the_page_loads_nothing_and_escapes_what_it_shows() {
-    let program = "# Desk\n\n## Main\n\n### Steps\n\n- $n = 1\n- If $n < 1 and \"<b>\" is \"&\"\n  - Say \"<script>\"\n";
+    let program =
+        "# Desk\n\n## Main\n\n### Steps\n\n- $n = 1\n- If $n < 1 and \"<b>\" is \"&\"\n  - Say \"<script>\"\n";
     let run = Run::new().file("desk.md", program).file("desk.test.md", "# T\n\n- program: desk.md\n");
     let page = run.line("coverage --format html").code(0).stdout;
     for loads in ["<script", "<link", "src=", "url(", "@import", "http:", "https:"] {

@@ -224,8 +224,7 @@ async fn play_in(
                     check_take(&name, take, stretches.last())?;
                 }
                 let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
-                let (model, text, acts_outside) =
-                    (opened.world.llm.kind(), opened.text.clone(), opened.acts_outside());
+                let (model, text, acts_outside) = (opened.world.llm.kind(), opened.text.clone(), opened.acts_outside());
                 Ok(Played { stretches, problems, summary, answers, model, run, text, acts_outside })
             })
         }

@@ -24,7 +24,10 @@ pub(crate) fn text(reported: Reported<'_>) -> String {
     tell("never entered", parts.iter().filter(|part| part.n == 0).map(|part| entered(part)).collect());
     let lines = parts.iter().flat_map(|part| part.lines.iter().map(move |line| (*part, line)));
     tell("never reached", lines.clone().filter_map(|(part, line)| missed(reported, part, line)).collect());
-    tell("never seen of lines that are reached", lines.filter_map(|(part, line)| never(part, line, line.n > 0)).collect());
+    tell(
+        "never seen of lines that are reached",
+        lines.filter_map(|(part, line)| never(part, line, line.n > 0)).collect(),
+    );
     let triggers = parts.iter().flat_map(|part| part.triggers.iter().map(move |trigger| (*part, trigger)));
     tell("never seen of triggers", triggers.filter_map(|(part, trigger)| never(part, trigger, true)).collect());
     let _ = write!(text, "\n{}", summary(&reported.tests.totals()));
