@@ -38,7 +38,8 @@ const PROGRAM: &str = "# Desk
 
 /// The lines of a program with what came of each, as `--format json` tells them, of a test that begins with `most`.
 fn ways(most: i64) -> Vec<String> {
-    let test = format!("# T\n\n- program: desk.md\n- argument n: 0\n- argument most: {most}\n");
+    let test =
+        format!("# T\n\n- program: desk.md\n- argument n: 0\n- argument most: {most}\n\n## Outcome\n\nfinished\n");
     let run = Run::new().file("desk.md", PROGRAM).file("desk.test.md", &test);
     let done = run.line("coverage --format json").code(0);
     let told: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
@@ -87,7 +88,9 @@ fn lines_inside_a_line_belong_to_the_playbook_in_which_they_are_written() {
 fn the_page_loads_nothing_and_escapes_what_it_shows() {
     let program =
         "# Desk\n\n## Main\n\n### Steps\n\n- $n = 1\n- If $n < 1 and \"<b>\" is \"&\"\n  - Say \"<script>\"\n";
-    let run = Run::new().file("desk.md", program).file("desk.test.md", "# T\n\n- program: desk.md\n");
+    let run = Run::new()
+        .file("desk.md", program)
+        .file("desk.test.md", "# T\n\n- program: desk.md\n\n## Outcome\n\nfinished\n");
     let page = run.line("coverage --format html").code(0).stdout;
     for loads in ["<script", "<link", "src=", "url(", "@import", "http:", "https:"] {
         assert!(!page.contains(loads), "the page has {loads}");

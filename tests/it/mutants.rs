@@ -96,7 +96,9 @@ fn a_diff_as_git_writes_it_selects_the_lines_that_it_changes() {
                 ### Steps\n \n-- Say \"Hi.\"\n--- Say \"odd\"\n+- Say \"Hello.\"\n - Say \"Bye.\"\n";
     // Two lines are removed and one is added.
     let diff = diff.replace("-5,4 +5,4", "-5,5 +5,4");
-    let run = Run::new().file("desk.md", PROGRAM).file("desk.test.md", "# T\n\n- program: desk.md\n");
+    let run = Run::new()
+        .file("desk.md", PROGRAM)
+        .file("desk.test.md", "# T\n\n- program: desk.md\n\n## Outcome\n\nfinished\n");
     let done = run.file("a.diff", &diff).line("mutants --list --in-diff a.diff").code(0);
     assert_eq!(done.stdout, "desk.md:7  Main:01 drop     Say \"Hello.\"\ndesk.md:7  Main:01 swap 02  Say \"Hello.\"\n");
     // Of a file in another folder nothing is meant.

@@ -10,8 +10,8 @@ use crate::lang::plan::Plan;
 use crate::lang::program::{AgentKind, Mode, Playbook, Program};
 use crate::span::Span;
 
-use super::Way;
 use super::reached::{Reached, ReachedPlaybook, Ways};
+use super::way::Way;
 
 /// So many characters of a line are told.
 const WORDS: usize = 100;

@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use self::compare::{Compared, compare};
 use self::record::record_test;
 pub(crate) use self::replay::ReadTest;
+use self::replay::{TABLE, read_test};
 use crate::diagnostic::render;
 use crate::host::cassette::take::Mode;
 use crate::host::coverage::reached;
@@ -29,9 +30,6 @@ use crate::span::Sources;
 
 /// How the names of conversations end.
 pub(super) const CONVERSATION: &str = ".test.md";
-
-/// How the names of trigger tables end.
-const TABLE: &str = ".triggers.md";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -223,17 +221,6 @@ fn remarks(played: &Played, tells_answers: bool) -> String {
         ("lines left out:\n", skipped(&played.summary.skipped)),
     ];
     listed.into_iter().filter(|(_, lines)| !lines.is_empty()).map(|(head, lines)| format!("{head}{lines}")).collect()
-}
-
-/// A conversation's text, and what it says. The error is for people.
-fn read_test(path: &Path, color: bool) -> Result<(String, TestFile), String> {
-    let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
-    let mut sources = Sources::default();
-    let file = sources.add(name.as_str(), text.as_str());
-    let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
-    Ok((text, test))
 }
 
 /// In what two runs of one test differ.

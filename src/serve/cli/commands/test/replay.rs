@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::compare::{Compared, compare};
-use super::{TABLE, read_test};
+use crate::diagnostic::render;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::coverage::{Reached, reached};
 use crate::host::program::ProgramText;
@@ -13,6 +13,10 @@ use crate::serve::cli::machinery::coverage::reached_by_table;
 use crate::serve::cli::machinery::test_file::TestFile;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Instead, configuration, play_instead};
 use crate::serve::cli::machinery::trigger_tests::{ReadTable, judge_table};
+use crate::span::Sources;
+
+/// How the names of trigger tables end.
+pub(super) const TABLE: &str = ".triggers.md";
 
 /// A test.
 pub(crate) struct ReadTest {
@@ -99,4 +103,15 @@ impl ReadTest {
             }
         }
     }
+}
+
+/// A conversation's text, and what it says. The error is for people.
+pub(super) fn read_test(path: &Path, color: bool) -> Result<(String, TestFile), String> {
+    let name = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
+    let mut sources = Sources::default();
+    let file = sources.add(name.as_str(), text.as_str());
+    let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
+    Ok((text, test))
 }

@@ -47,7 +47,11 @@ pub(crate) fn summary(totals: &Totals) -> String {
         told("calls", totals.calls),
         told("playbooks", totals.parts),
     ];
-    format!("reached: {}\n", all.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    let told: Vec<String> = all.into_iter().flatten().collect();
+    format!(
+        "reached: {}\n",
+        if told.is_empty() { "nothing, for no test could be played".to_owned() } else { told.join(", ") }
+    )
 }
 
 /// With one decimal, rounded down: what is not all does not look like it.
