@@ -14,19 +14,17 @@ use self::compare::{Compared, compare};
 use self::record::record_test;
 pub(crate) use self::replay::ReadTest;
 use self::replay::{TABLE, read_test};
-use crate::diagnostic::render;
 use crate::host::cassette::take::Mode;
 use crate::host::coverage::reached;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::coverage::{Gathered, reached_by_table, summary};
-use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
+use crate::serve::cli::machinery::test_file::TestModel;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
 use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
 use crate::serve::show::skipped;
 use crate::serve::show::unjudged::unjudged;
-use crate::span::Sources;
 
 /// How the names of conversations end.
 pub(super) const CONVERSATION: &str = ".test.md";
