@@ -22,7 +22,7 @@ use crate::value::Value;
 use crate::vm::dataflow::date;
 use crate::vm::protocol::settings::Settings;
 
-pub use crate::host::config_file::FileConfig;
+pub use crate::host::config_file::{FileConfig, SkippedMutant};
 pub use crate::host::keys::ConfigError;
 
 /// The model of `openai:` when only a key or a server is given.

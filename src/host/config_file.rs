@@ -34,6 +34,7 @@ const KEYS: &[&str] = &[
     "max_tokens",
     "mcp",
     "model",
+    "mutants",
     "plugins",
     "prices",
     "read_timeout",
@@ -82,10 +83,23 @@ pub struct FileConfig {
     pub limits: Vec<(String, serde_json::Value)>,
     /// `redact` of `[record]`: what is in no recording.
     pub redact: Vec<Rule>,
+    /// `[mutants] skip`: mutants that no test need notice.
+    pub skipped_mutants: Vec<SkippedMutant>,
     /// `[serve]`.
     pub serve: ServeOptions,
     /// `plugins`, `mcp`, `resources` and `tools`, one entry of them each.
     pub declared: Vec<Written>,
+}
+
+/// A mutant that no test need notice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedMutant {
+    /// `Pay:03 drop`, where several programs lie in a folder with the program's file before it.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+    /// Where that is said, for people: `playhouse.toml:3`.
+    pub place: String,
 }
 
 impl FileConfig {
@@ -200,6 +214,16 @@ impl FileConfig {
                     set.map_err(|message| fault(key.span().start, message))?;
                 }
             }
+            "mutants" => {
+                let DeValue::Table(keys) = value.get_ref() else { return Err(wanted("a table")) };
+                for (key, value) in keys {
+                    let (name, offset) = (key.get_ref().as_ref(), key.span().start);
+                    if name != "skip" {
+                        return Err(fault(offset, unknown_key(name, ["skip"].into_iter())));
+                    }
+                    self.skip_mutants(value, fault, offset)?;
+                }
+            }
             "max_sessions" => self.max_sessions = usize::try_from(whole()?).ok(),
             // A table of files that older versions have read.
             "embedded" => return Err(at(NO_WEIGHTS.to_owned())),
@@ -221,6 +245,26 @@ impl FileConfig {
 }
 
 impl FileConfig {
+    fn skip_mutants(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        fault: &dyn Fn(usize, String) -> ConfigError,
+        offset: usize,
+    ) -> Result<(), ConfigError> {
+        let DeValue::Table(reasons) = value.get_ref() else {
+            let wanted = "`skip` must be a table, as in skip = {\"Pay:03 drop\" = \"REASON\"}";
+            return Err(fault(offset, wanted.to_owned()));
+        };
+        for (name, reason) in reasons {
+            let (name, offset) = (name.get_ref().to_string(), name.span().start);
+            let reason = reason.get_ref().as_str().map(str::trim).filter(|reason| !reason.is_empty());
+            let reason = reason.ok_or_else(|| fault(offset, format!("`{name}` needs a reason, in quotes")))?;
+            let place = place_of(fault, offset);
+            self.skipped_mutants.push(SkippedMutant { name, reason: reason.to_owned(), place });
+        }
+        Ok(())
+    }
+
     /// Keeps what is declared with its line: of a table each key by itself.
     fn declare(
         &mut self,
@@ -230,8 +274,7 @@ impl FileConfig {
         offset: usize,
     ) {
         let mut add = |value: serde_json::Value, offset: usize| {
-            let place =
-                if let ConfigError::File { place, .. } = fault(offset, String::new()) { place } else { String::new() };
+            let place = place_of(fault, offset);
             self.declared.push(Written {
                 key: key.to_owned(),
                 value: serde_json::from_value(value).unwrap_or_default(),
@@ -258,6 +301,11 @@ impl FileConfig {
             | DeValue::Datetime(_)) => add(to_json(other), offset),
         }
     }
+}
+
+/// Where something stands, for people.
+fn place_of(fault: &dyn Fn(usize, String) -> ConfigError, offset: usize) -> String {
+    if let ConfigError::File { place, .. } = fault(offset, String::new()) { place } else { String::new() }
 }
 
 /// One item of `redact`.

@@ -14,6 +14,8 @@ mod keys;
 
 mod net;
 
+pub mod mutants;
+
 pub mod patterns;
 
 pub mod settings;

@@ -20,7 +20,7 @@ use playhouse::span::FileId;
 use crate::golden;
 use crate::heap::bytes_allocated;
 
-fn load_case(name: &str, text: &str) -> Loaded {
+pub(crate) fn load_case(name: &str, text: &str) -> Loaded {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/lang");
     let mut read = |request: &ImportRequest<'_>| {
         let name = resolve(request);

@@ -12,6 +12,7 @@ mod config;
 mod conformance;
 mod conversation;
 mod core_review;
+mod coverage;
 mod crash;
 mod dap;
 mod dataflow;
@@ -46,6 +47,7 @@ mod local_models;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod migrate;
+mod mutants;
 mod openai;
 mod optimiser;
 mod packages;

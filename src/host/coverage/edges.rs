@@ -6,25 +6,21 @@ use std::collections::VecDeque;
 use crate::lang::program::flow_graph::{Edge, EdgeKind, Node};
 use crate::lang::program::{Arm, Loop, Playbook, Step, StepId, StepKind};
 
-use super::Way;
+use super::way::Way;
 
 /// What can come of a line. A loop that is judged after each round always has one.
 pub(super) fn ways(step: &Step) -> Vec<Way> {
-    match &step.kind {
-        StepKind::Branch { arm: Arm::Else, .. } => vec![Way::Then],
-        StepKind::Branch { .. } => vec![Way::Then, Way::Else],
-        StepKind::Loop(Loop::Until { .. }) => vec![Way::OneRound, Way::MoreRounds],
-        StepKind::Loop(_) => vec![Way::NoRound, Way::OneRound, Way::MoreRounds],
-        StepKind::Return(_)
-        | StepKind::End
-        | StepKind::Break
-        | StepKind::Continue
-        | StepKind::Call(_)
-        | StepKind::Assign { .. }
-        | StepKind::Ask { .. }
-        | StepKind::Say { .. }
-        | StepKind::Free
-        | StepKind::Gone(_) => Vec::new(),
+    if let StepKind::Branch { arm, .. } = &step.kind {
+        if *arm == Arm::Else { vec![Way::Then] } else { vec![Way::Then, Way::Else] }
+    } else if let StepKind::Loop(header) = &step.kind {
+        let always_begins = matches!(header, Loop::Until { .. });
+        if always_begins {
+            vec![Way::OneRound, Way::MoreRounds]
+        } else {
+            vec![Way::NoRound, Way::OneRound, Way::MoreRounds]
+        }
+    } else {
+        Vec::new()
     }
 }
 
@@ -86,20 +82,11 @@ impl Walk {
     }
 
     fn pass(&mut self, playbook: &Playbook, step: StepId, edge: Edge, took: &mut impl FnMut(StepId, Way)) {
-        let is_loop = match &playbook.step(step).kind {
-            StepKind::Loop(_) => true,
-            StepKind::Branch { .. } => false,
-            StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Break
-            | StepKind::Continue
-            | StepKind::Call(_)
-            | StepKind::Assign { .. }
-            | StepKind::Ask { .. }
-            | StepKind::Say { .. }
-            | StepKind::Free
-            | StepKind::Gone(_) => return,
-        };
+        let kind = &playbook.step(step).kind;
+        let is_loop = matches!(kind, StepKind::Loop(_));
+        if !is_loop && !matches!(kind, StepKind::Branch { .. }) {
+            return;
+        }
         let running = self.loops.iter_mut().find(|(header, _)| *header == step);
         match (edge.kind, running) {
             (EdgeKind::Then, Some((_, n_rounds))) => {

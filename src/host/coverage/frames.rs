@@ -3,8 +3,8 @@
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::lang::program::{Playbook, StepId};
 
-use super::Way;
 use super::edges::Walk;
+use super::way::Way;
 
 /// The frames of a run by depth; of a plan there is no walk.
 #[derive(Debug, Default)]

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::host::library;
+use crate::host::text::{cut, one_line};
 use crate::lang::plan::Plan;
 use crate::lang::program::{AgentKind, Mode, Playbook, Program};
 use crate::span::Span;
 
-use super::Way;
 use super::reached::{Reached, ReachedPlaybook, Ways};
+use super::way::Way;
+
+/// So many characters of a line are told.
+const WORDS: usize = 100;
 
 /// What was reached of all programs that were added.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +59,7 @@ pub enum PartKind {
 pub struct Line {
     /// `02.01`, `T1`.
     pub label: Arc<str>,
-    /// The first line of what is written there.
+    /// What is written there, on one line; of much the beginning.
     pub words: String,
     /// Where, as a line of the file, from 1.
     pub at: usize,
@@ -236,7 +240,7 @@ fn part_of_plan(program: &Program, plan: &Plan) -> Part {
 }
 
 fn line(program: &Program, label: Arc<str>, text: &str, span: Span, ways: Ways) -> Line {
-    let words = text.lines().next().unwrap_or("").trim().to_owned();
+    let words = cut(&one_line(text), WORDS);
     Line { label, words, at: line_of(program, span), n: 0, ways }
 }
 

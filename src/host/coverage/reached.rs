@@ -9,9 +9,9 @@ use crate::lang::plan::PlanId;
 use crate::lang::program::{Playbook, PlaybookId, Program, Step, StepId, TriggerId, TriggerKind};
 use crate::vm::protocol::{CallKind, FrameOrigin, Ruling};
 
-use super::Way;
 use super::edges::ways;
 use super::frames::Frames;
+use super::way::Way;
 
 /// What was reached of a program, and how often, by its ids.
 #[derive(Clone, Debug, Default, PartialEq)]

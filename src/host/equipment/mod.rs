@@ -11,6 +11,7 @@ mod surroundings;
 #[cfg(feature = "mcp")]
 mod servers;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use crate::host::tool::registry::Registry;
 use crate::host::tool::sql::{SQL_QUERY, add_sql_tools};
 use crate::lang::program::ToolNames;
 use crate::value::Map;
+use crate::vm::protocol::EffectClass;
 
 pub use crate::host::equipment::surroundings::{EquipmentError, Models, Reach, Surroundings};
 
@@ -43,6 +45,8 @@ pub struct Equipment {
     pub warnings: Vec<String>,
     /// Why each tool is there, for people; `NAME.*` for those of a server that has not been asked for its tools.
     pub reasons: Vec<(Arc<str>, String)>,
+    /// The names of canned tools.
+    canned: BTreeSet<Arc<str>>,
     resources: Arc<Resources>,
     plugins: Vec<Plugin>,
     #[cfg(feature = "mcp")]
@@ -72,6 +76,7 @@ impl Equipment {
             is_open_world: false,
             warnings: Vec::new(),
             reasons: Vec::new(),
+            canned: BTreeSet::new(),
             resources: made.all.clone(),
             plugins: Vec::new(),
             #[cfg(feature = "mcp")]
@@ -160,12 +165,19 @@ impl Equipment {
         for (file, tool) in &stand_ins {
             let name = tool.signature().signature.name;
             self.reasons.retain(|(explained, _)| *explained != name);
+            self.canned.insert(name);
             self.tools.replace(tool.clone())?;
             self.explain(|_| format!("canned in {}", file.display()));
         }
         self.check_rules(declared)?;
         self.warn_of_lowering(declared);
         Ok(())
+    }
+
+    /// Whether a tool that is not canned may change something.
+    pub fn acts_outside(&self) -> bool {
+        let tools = self.tools.signatures();
+        tools.iter().any(|tool| tool.effect != EffectClass::ReadOnly && !self.canned.contains(&tool.signature.name))
     }
 
     /// Says why those tools are there that nothing was said of yet.

@@ -231,6 +231,11 @@ impl Opened {
         }
     }
 
+    /// Whether its sessions can change anything outside of themselves ([`Equipment::acts_outside`]).
+    pub fn acts_outside(&self) -> bool {
+        self.equipment.acts_outside()
+    }
+
     /// Closes the tools. Whoever still calls one gets an error.
     pub async fn close(&self) {
         self.equipment.close().await;

@@ -53,7 +53,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["equipment", "replay"],
             &["config_file", "debug", "stored", "travel", "why"],
             &["backtest", "checks", "coverage", "profile", "session"],
-            &["config", "debuggee", "sessions"],
+            &["config", "debuggee", "mutants", "sessions"],
             &["launch"],
             &["embed", "eval", "residents"],
             &["lib"],

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use crate::analysis::mutate::bounds::{counted, moved};
 use crate::analysis::mutate::change::{Change, ToolsOf};
-use crate::analysis::mutate::{Mutant, Site};
+use crate::analysis::mutate::mutant::{Mutant, Site};
 use crate::expr::{Expr, ExprKind, UnaryOperator};
-use crate::program::{Entry, Loop, Mode, Playbook, Program, Step, StepId, StepKind, Trigger, TriggerKind};
+use crate::program::flow_graph::Node;
+use crate::program::{Entry, Loop, Mode, Playbook, Program, Returned, Step, StepId, StepKind, Trigger, TriggerKind};
 use crate::span::Span;
+use crate::value::Value;
 
 /// All mutants of a program, in the order of its text, what is denied last. The same text has the same mutants.
 pub fn mutants(program: &Program) -> Vec<Mutant> {
@@ -81,43 +83,20 @@ impl List<'_> {
                 add(&words, Some(Change::Condition(id, step, condition)));
             }
         }
-        match &line.kind {
-            StepKind::Loop(header) => {
-                let count = match header {
-                    Loop::Repeat { count } | Loop::Until { at_most: count, .. } => count.as_ref(),
-                    Loop::ForEach { .. } | Loop::While { .. } => None,
-                };
-                if let Some((words, count)) = count.and_then(|count| counted(count, 1)) {
-                    add(&words, Some(Change::Count(id, step, count)));
-                }
-                add("once", Some(Change::Once(id, step)));
+        if let StepKind::Loop(header) = &line.kind {
+            let count = match header {
+                Loop::Repeat { count } | Loop::Until { at_most: count, .. } => count.as_ref(),
+                Loop::ForEach { .. } | Loop::While { .. } => None,
+            };
+            if let Some((words, count)) = count.and_then(|count| counted(count, 1)) {
+                add(&words, Some(Change::Count(id, step, count)));
             }
-            // Lines with others below them are the beginning of something.
-            StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Break
-            | StepKind::Continue
-            | StepKind::Call(_)
-            | StepKind::Assign { .. }
-            | StepKind::Say { .. }
-                if line.children.is_empty() =>
-            {
-                add("drop", Some(Change::Drop(id, step)));
-                if let Some(next) = beside(playbook, step).filter(|next| is_order_seen(line, next)) {
-                    add(&format!("swap {}", next.label), Some(Change::Swap(id, step, next.id)));
-                }
+            add("once", Some(Change::Once(id, step)));
+        } else if !matches!(line.kind, StepKind::Branch { .. }) && can_go(playbook, line) {
+            add("drop", Some(Change::Drop(id, step)));
+            if let Some(next) = beside(playbook, step).filter(|next| is_order_seen(line, next)) {
+                add(&format!("swap {}", next.label), Some(Change::Swap(id, step, next.id)));
             }
-            StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Break
-            | StepKind::Continue
-            | StepKind::Call(_)
-            | StepKind::Assign { .. }
-            | StepKind::Say { .. }
-            | StepKind::Branch { .. }
-            | StepKind::Ask { .. }
-            | StepKind::Free
-            | StepKind::Gone(_) => {}
         }
     }
 
@@ -148,6 +127,15 @@ fn conditions(condition: &Expr) -> Vec<(String, Expr)> {
     std::iter::once(negated).chain(moved(condition)).collect()
 }
 
+/// Whether it makes a difference that a line is gone. One with others below it is the beginning of something; one that
+/// returns nothing where the playbook is at its end changes nothing.
+fn can_go(playbook: &Playbook, line: &Step) -> bool {
+    let is_null = |value: &Expr| value.as_constant() == Some(Value::Null);
+    let returns_nothing = matches!(&line.kind, StepKind::Return(Returned::Nothing))
+        || matches!(&line.kind, StepKind::Return(Returned::Value(value)) if is_null(value));
+    line.children.is_empty() && !(returns_nothing && playbook.flow.after(line.id) == Node::End)
+}
+
 /// The line after one, side by side with it.
 fn beside(playbook: &Playbook, step: StepId) -> Option<&Step> {
     let parent = playbook.step(step).parent;
@@ -157,18 +145,12 @@ fn beside(playbook: &Playbook, step: StepId) -> Option<&Step> {
 /// Whether it can be seen in which order the interpreter does two lines: both speak, both call a tool, or one needs
 /// what the other sets. A playbook that is called may be shown inside its line, where it stays.
 fn is_order_seen(line: &Step, next: &Step) -> bool {
-    let is_free = |line: &Step| match &line.kind {
-        StepKind::Call(call) => call.playbook.is_none() && line.children.is_empty(),
-        StepKind::Assign { .. } | StepKind::Say { .. } => line.children.is_empty(),
-        StepKind::Branch { .. }
-        | StepKind::Loop(_)
-        | StepKind::Return(_)
-        | StepKind::End
-        | StepKind::Break
-        | StepKind::Continue
-        | StepKind::Ask { .. }
-        | StepKind::Free
-        | StepKind::Gone(_) => false,
+    let is_free = |line: &Step| {
+        let is_alone = match line.call() {
+            Some(call) => call.playbook.is_none() && matches!(line.kind, StepKind::Call(_)),
+            None => matches!(line.kind, StepKind::Assign { .. } | StepKind::Say { .. }),
+        };
+        is_alone && line.children.is_empty()
     };
     let needs = |one: &Step, other: &Step| {
         one.writes.iter().any(|name| other.reads.contains(name) || other.writes.contains(name))

@@ -55,6 +55,7 @@ pub(super) enum Command {
     Eval(evaluation::EvalArguments),
     Compare(evaluation::CompareArguments),
     Coverage(evaluation::CoverageArguments),
+    Mutants(evaluation::MutantsArguments),
     #[cfg(feature = "serve")]
     Serve(Box<serve::ServeArguments>),
     #[cfg(all(feature = "mcp", feature = "serve"))]
@@ -80,6 +81,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::Eval(arguments) => evaluation::eval(console, &arguments),
         Command::Compare(arguments) => evaluation::compare(console, &arguments),
         Command::Coverage(arguments) => evaluation::coverage(console, &arguments),
+        Command::Mutants(arguments) => evaluation::mutants(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         #[cfg(feature = "dap")]
         Command::Debug(arguments) => debug::debug(console, &arguments),

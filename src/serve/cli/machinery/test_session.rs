@@ -9,10 +9,12 @@ use jiff::tz::TimeZone;
 use crate::host::cassette::take::{Mode, Take};
 use crate::host::clock::TestClock;
 use crate::host::config::{Environment, FileConfig};
+use crate::host::equipment::declaration::Written;
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::launch::{Choices, Launch, LaunchError, Source, StartOptions, Workshop, find_entry};
 use crate::host::llm::ModelKind;
 use crate::host::llm::embedded::Embedded;
+use crate::host::program::ProgramText;
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
 use crate::lang::program::Program;
@@ -52,6 +54,20 @@ pub(crate) struct Played {
     pub(crate) model: ModelKind,
     /// All that happened; none: the program was refused.
     pub(crate) run: Option<Run>,
+    /// The program's text.
+    pub(crate) text: ProgramText,
+    /// Whether it can have changed anything outside of the session: tools that write are not all canned.
+    pub(crate) acts_outside: bool,
+}
+
+/// A program to be played in the place of the one in the files, and what is declared beside it.
+pub(crate) struct Instead {
+    /// Its text.
+    pub(crate) text: ProgramText,
+    /// The program.
+    pub(crate) program: Arc<Program>,
+    /// What the configuration declares.
+    pub(crate) declared: Vec<Written>,
 }
 
 /// The trigger classifier that the command line wants.
@@ -85,6 +101,16 @@ impl ChosenClassifier<'_> {
 /// Plays a test with the replies that it has, or with its recording. The error says why it cannot begin, or what is not
 /// recorded.
 pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Played, String> {
+    play_instead(path, test, chosen, None).await
+}
+
+/// The same, with another program if one is given.
+pub(crate) async fn play_instead(
+    path: &Path,
+    test: &TestFile,
+    chosen: &ChosenClassifier<'_>,
+    instead: Option<&Instead>,
+) -> Result<Played, String> {
     let replies = Arc::new(Replies::new(&path.display().to_string(), test)?);
     let mut launch = chosen.launch();
     match test.model {
@@ -93,7 +119,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
         None => launch.llm = Some(replies.clone()),
     }
     let replies = test.model.is_none().then_some(replies);
-    play_in(path, &path.with_file_name(&test.program), test, launch, replies.as_deref()).await
+    play_in(path, &path.with_file_name(&test.program), instead, test, launch, replies.as_deref()).await
 }
 
 /// Plays what a test's user says against `program` with the model or the recording that `launch` has; the test's own
@@ -102,13 +128,14 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
 /// # Errors
 /// It cannot begin; something is not recorded; the model failed while it was recorded.
 pub(crate) async fn play_with(path: &Path, program: &Path, test: &TestFile, launch: Launch) -> Result<Played, String> {
-    play_in(path, program, test, launch, None).await
+    play_in(path, program, None, test, launch, None).await
 }
 
 /// The same; `replies` are the test's own, if the model that `launch` has gives those.
 async fn play_in(
     path: &Path,
     program: &Path,
+    instead: Option<&Instead>,
     test: &TestFile,
     mut launch: Launch,
     replies: Option<&Replies>,
@@ -119,6 +146,14 @@ async fn play_in(
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let name = path.display().to_string();
     let mut configuration = configuration(program, path, &test.settings)?;
+    let files = [program.to_owned()];
+    let source = match instead {
+        Some(Instead { text, program, declared }) => {
+            configuration.declared.clone_from(declared);
+            Source::Loaded(text.clone(), program.clone())
+        }
+        None => Source::Files(&files),
+    };
     let choices = &mut launch.choices;
     choices.tools = test.tools.iter().map(|file| path.with_file_name(file)).collect();
     choices.working_directory = Some(folder.to_owned());
@@ -142,13 +177,21 @@ async fn play_in(
         zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
     }
     launch.workshop.clock = Arc::new(clock.clone());
-    let mut opened = match launch.open(Source::Files(&[program.to_owned()])).await {
+    let mut opened = match launch.open(source).await {
         Ok(opened) => opened,
         Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
             let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
             let stretches = vec![Stretch { outcome, ..Stretch::default() }];
-            let (problems, summary, answers) = (Vec::new(), Summary::default(), Vec::new());
-            return Ok(Played { stretches, problems, summary, answers, model: ModelKind::Recorded, run: None });
+            return Ok(Played {
+                stretches,
+                problems: Vec::new(),
+                summary: Summary::default(),
+                answers: Vec::new(),
+                model: ModelKind::Recorded,
+                run: None,
+                text: ProgramText::default(),
+                acts_outside: false,
+            });
         }
         Err(error) => return Err(error.to_string()),
     };
@@ -181,7 +224,8 @@ async fn play_in(
                     check_take(&name, take, stretches.last())?;
                 }
                 let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
-                Ok(Played { stretches, problems, summary, answers, model: opened.world.llm.kind(), run })
+                let (model, text, acts_outside) = (opened.world.llm.kind(), opened.text.clone(), opened.acts_outside());
+                Ok(Played { stretches, problems, summary, answers, model, run, text, acts_outside })
             })
         }
         Err(error) => Err(error),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::host::coverage::{Coverage, Line, Part, Tried};
-use crate::serve::report::coverage::Reported;
+use crate::serve::report::coverage::reported::Reported;
 
 const STYLE: &str = include_str!("style.css");
 

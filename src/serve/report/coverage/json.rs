@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::host::coverage::{Line, Part, Totals, Tried, Way};
-use crate::serve::report::coverage::Reported;
+use crate::serve::report::coverage::reported::Reported;
 
 /// All parts with their lines and triggers, and the totals.
 pub fn json(reported: Reported<'_>) -> Json {

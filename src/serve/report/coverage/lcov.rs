@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::host::coverage::{Line, Part, Way};
-use crate::serve::report::coverage::Reported;
+use crate::serve::report::coverage::reported::Reported;
 
 /// What tests have reached; a line of the file with several lines of a playbook counts as often as the one of them that was reached most.
 pub fn lcov(reported: Reported<'_>) -> String {

@@ -12,6 +12,8 @@ mod eval;
 
 mod measure;
 
+mod mutants;
+
 mod side;
 
 mod watch;
@@ -22,3 +24,4 @@ pub(super) use self::backtest::{BacktestArguments, backtest};
 pub(super) use self::compare::{CompareArguments, compare};
 pub(super) use self::coverage::{CoverageArguments, coverage};
 pub(super) use self::eval::{EvalArguments, eval};
+pub(super) use self::mutants::{MutantsArguments, mutants};

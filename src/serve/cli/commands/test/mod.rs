@@ -2,6 +2,7 @@
 
 pub(super) mod compare;
 mod record;
+mod replay;
 
 use std::cell::RefCell;
 use std::io;
@@ -11,25 +12,22 @@ use clap::{Args, ValueEnum};
 
 use self::compare::{Compared, compare};
 use self::record::record_test;
-use crate::diagnostic::render;
+pub(crate) use self::replay::ReadTest;
+use self::replay::{TABLE, read_test};
 use crate::host::cassette::take::Mode;
 use crate::host::coverage::reached;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::coverage::{Gathered, reached_by_table, summary};
-use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
+use crate::serve::cli::machinery::test_file::TestModel;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
 use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
 use crate::serve::show::skipped;
 use crate::serve::show::unjudged::unjudged;
-use crate::span::Sources;
 
 /// How the names of conversations end.
 pub(super) const CONVERSATION: &str = ".test.md";
-
-/// How the names of trigger tables end.
-const TABLE: &str = ".triggers.md";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -158,15 +156,9 @@ pub(crate) async fn run_file(
         let outcome = run_table(path, options, judge).await;
         return Ok(if outcome.passed { Verdict::Passed(outcome.text) } else { Verdict::Failed(outcome.text) });
     }
-    let mut text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(cause) => return Ok(Verdict::Failed(format!("{name}: cannot read: {cause}; check the path"))),
-    };
-    let mut sources = Sources::default();
-    let file = sources.add(name.as_str(), text.as_str());
-    let mut test = match TestFile::parse(file, &text) {
-        Ok(test) => test,
-        Err(findings) => return Ok(Verdict::Failed(render(&findings, &sources, console.color))),
+    let (mut text, mut test) = match read_test(path, console.color) {
+        Ok(read) => read,
+        Err(why) => return Ok(Verdict::Failed(why)),
     };
     let mut recorded = String::new();
     let played = match arguments.record.filter(|_| test.model == Some(TestModel::Recorded)) {

@@ -24,9 +24,12 @@ pub(crate) fn text(reported: Reported<'_>) -> String {
     tell("never entered", parts.iter().filter(|part| part.n == 0).map(|part| entered(part)).collect());
     let lines = parts.iter().flat_map(|part| part.lines.iter().map(move |line| (*part, line)));
     tell("never reached", lines.clone().filter_map(|(part, line)| missed(reported, part, line)).collect());
-    tell("never came of it", lines.filter_map(|(part, line)| never(part, line, line.n > 0)).collect());
+    tell(
+        "never seen of lines that are reached",
+        lines.filter_map(|(part, line)| never(part, line, line.n > 0)).collect(),
+    );
     let triggers = parts.iter().flat_map(|part| part.triggers.iter().map(move |trigger| (*part, trigger)));
-    tell("triggers", triggers.filter_map(|(part, trigger)| never(part, trigger, true)).collect());
+    tell("never seen of triggers", triggers.filter_map(|(part, trigger)| never(part, trigger, true)).collect());
     let _ = write!(text, "\n{}", summary(&reported.tests.totals()));
     text
 }
@@ -44,7 +47,11 @@ pub(crate) fn summary(totals: &Totals) -> String {
         told("calls", totals.calls),
         told("playbooks", totals.parts),
     ];
-    format!("reached: {}\n", all.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    let told: Vec<String> = all.into_iter().flatten().collect();
+    format!(
+        "reached: {}\n",
+        if told.is_empty() { "nothing, for no test could be played".to_owned() } else { told.join(", ") }
+    )
 }
 
 /// With one decimal, rounded down: what is not all does not look like it.

@@ -17,7 +17,7 @@ mod table;
 
 pub use crate::serve::cli::machinery::trigger_tests::judge::judge;
 pub use crate::serve::cli::machinery::trigger_tests::resolve::ResolvedTable;
-pub(crate) use crate::serve::cli::machinery::trigger_tests::run::judge_table;
+pub(crate) use crate::serve::cli::machinery::trigger_tests::run::{ReadTable, judge_table};
 pub use crate::serve::cli::machinery::trigger_tests::run::{TableOptions, TableOutcome, run_table};
 pub use crate::serve::cli::machinery::trigger_tests::score::{
     CaseScore, CaseVerdict, Counts, Ratio, TriggerScore, TriggerScores,

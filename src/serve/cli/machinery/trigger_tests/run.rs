@@ -1,8 +1,10 @@
 //! One file of trigger tables: read, judged, scored.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::judge::judge;
+use super::resolve::ResolvedTable;
 use super::score::TriggerScores;
 use super::table::{Judged, TriggerTable};
 use crate::diagnostic::{Severity, render};
@@ -44,19 +46,40 @@ pub async fn run_table(
     }
 }
 
+/// A table that is read, with its program.
+pub(crate) struct ReadTable {
+    pub(crate) table: TriggerTable,
+    pub(crate) program: Arc<Program>,
+    resolved: ResolvedTable,
+}
+
+impl ReadTable {
+    /// Reads the file at `path` and the program that it names. The error is for people.
+    pub(crate) fn read(path: &Path, color: bool) -> Result<ReadTable, String> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|cause| format!("{name}: cannot read: {cause}; check the path, and that it is UTF-8"))?;
+        let mut sources = Sources::default();
+        let file = sources.add(name.as_str(), text.as_str());
+        let table = TriggerTable::parse(file, &text).map_err(|found| render(&found, &sources, color))?;
+        let program = load(path, &table, color)?;
+        let resolved = table.resolve(&program).map_err(|found| render(&found, &sources, color))?;
+        Ok(ReadTable { table, program: Arc::new(program), resolved })
+    }
+
+    /// Whether nothing is under the threshold.
+    pub(crate) fn passes(&self, judged: &[Judged]) -> bool {
+        TriggerScores::count(&self.resolved, judged, false).under(self.table.required()).is_empty()
+    }
+}
+
 async fn try_run(
     path: &Path,
     options: TableOptions,
     judge: impl AsyncFn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
 ) -> Result<TableOutcome, String> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|cause| format!("{name}: cannot read: {cause}; check the path, and that it is UTF-8"))?;
-    let mut sources = Sources::default();
-    let file = sources.add(name.as_str(), text.as_str());
-    let table = TriggerTable::parse(file, &text).map_err(|found| render(&found, &sources, options.color))?;
-    let program = load(path, &table, options.color)?;
-    let resolved = table.resolve(&program).map_err(|found| render(&found, &sources, options.color))?;
+    let ReadTable { table, program, resolved } = ReadTable::read(path, options.color)?;
     let judged = judge(&program, &table).await?;
     let strict = table.strict && !options.lenient;
     let scores = TriggerScores::count(&resolved, &judged, strict);
