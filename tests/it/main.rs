@@ -48,6 +48,8 @@ mod mcp;
 mod migrate;
 mod openai;
 mod optimiser;
+#[cfg(feature = "otel")]
+mod otel;
 mod packages;
 mod phrasings;
 mod plan_cli;

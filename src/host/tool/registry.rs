@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::cassette::take::Take;
 use crate::host::llm::Llm;
+use crate::host::otel::context::TraceParent;
 use crate::host::secrets::Secrets;
 use crate::host::text::panic_text;
 use crate::host::tool::arguments::describe_faults;
@@ -202,13 +203,15 @@ impl Registry {
         }
     }
 
-    /// Begins a call of a session that has this model. Whatever goes wrong with it is its outcome.
+    /// Begins a call of a session that has this model; `trace` is the span that it is a part of. Whatever goes wrong with
+    /// it is its outcome.
     pub fn begin(
         &self,
         session: &Arc<str>,
         call: &StartCall,
         cancel: CancellationToken,
         llm: Option<Arc<dyn Llm>>,
+        trace: Option<TraceParent>,
     ) -> BegunCall {
         let live = || self.begin_live(session, call, cancel, llm);
         let Some(take) = self.take.get() else { return live() };
@@ -255,6 +258,7 @@ impl Registry {
             ask: call.answers.last().map(|(_, answer)| answer.clone()),
             answers: call.answers.clone(),
             llm,
+            trace,
         };
         let secrets = hidden.clone();
         let is_secret = call.is_result_secret;
