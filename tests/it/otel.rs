@@ -20,7 +20,7 @@ use playhouse::host::otel::wire::encode;
 use playhouse::host::secrets::Secrets;
 use playhouse::host::session::{Session, spans_of};
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use playhouse::lang::program::{Signature, Type};
+use playhouse::lang::program::{Parameter, Signature, Type};
 use playhouse::value::{Map, Value};
 use playhouse::vm::protocol::{EffectClass, ToolSignature};
 use prost::Message as _;
@@ -67,19 +67,19 @@ fn wire_spans(request: &ExportTraceServiceRequest) -> Vec<Wire> {
     request.resource_spans.iter().flat_map(|of| &of.scope_spans).flat_map(|of| of.spans.clone()).collect()
 }
 
-fn value(value: &AnyValue) -> String {
+fn shown(value: &AnyValue) -> String {
     match value.value.as_ref().unwrap() {
         Any::StringValue(text) => text.replace('\n', "\\n"),
         Any::IntValue(number) => number.to_string(),
         Any::DoubleValue(number) => number.to_string(),
         Any::BoolValue(truth) => truth.to_string(),
-        Any::ArrayValue(items) => format!("[{}]", items.values.iter().map(value).collect::<Vec<_>>().join(", ")),
+        Any::ArrayValue(items) => format!("[{}]", items.values.iter().map(shown).collect::<Vec<_>>().join(", ")),
         other => panic!("{other:?}"),
     }
 }
 
 fn attributes(attributes: &[KeyValue]) -> BTreeMap<&str, String> {
-    attributes.iter().map(|pair| (&*pair.key, value(pair.value.as_ref().unwrap()))).collect()
+    attributes.iter().map(|pair| (&*pair.key, shown(pair.value.as_ref().unwrap()))).collect()
 }
 
 /// A request as a collector sees it: a tree for each trace, times in milliseconds from the beginning.
@@ -90,7 +90,7 @@ fn tree(bytes: &[u8]) -> String {
         writeln!(text, "{:?}", attributes(&of.resource.as_ref().unwrap().attributes)).unwrap();
     }
     let mut spans = wire_spans(&request);
-    spans.sort_by_key(|span| (span.start_time_unix_nano, std::cmp::Reverse(span.end_time_unix_nano)));
+    spans.sort_by_key(|span| (span.start_time_unix_nano, span.end_time_unix_nano, span.name.clone()));
     let begin = spans.first().map_or(0, |span| span.start_time_unix_nano);
     let ids: HashMap<Vec<u8>, usize> =
         spans.iter().enumerate().map(|(index, span)| (span.span_id.clone(), index)).collect();
@@ -201,13 +201,16 @@ struct Trace;
 
 impl Tool for Trace {
     fn signature(&self) -> ToolSignature {
+        let parameter = Parameter {
+            name: "order_id".into(),
+            ty: Type::ANY,
+            default: None,
+            description: "".into(),
+            span: None,
+        };
         let signature =
-            Signature { name: "GetOrder".into(), parameters: Vec::new(), returns: Type::ANY, summary: "".into() };
+            Signature { name: "GetOrder".into(), parameters: vec![parameter], returns: Type::ANY, summary: "".into() };
         ToolSignature::new(signature, EffectClass::ReadOnly)
-    }
-
-    fn check(&self, arguments: Map) -> Result<Map, Vec<playhouse::host::tool::ArgumentFault>> {
-        Ok(arguments)
     }
 
     fn call(&self, context: CallContext, _: Map) -> ToolFuture<'_> {
@@ -261,8 +264,8 @@ async fn servers_and_plugins_are_told() {
 
     let server = http_server::start(vec![Answer::text("a"), Answer::text("b"), Answer::text("c")]);
     let config = HttpConfig {
-        hosts: vec!["127.0.0.1".to_owned()],
-        networks: vec!["127.0.0.0/8".to_owned()],
+        hosts: vec!["*:*".to_owned()],
+        networks: vec!["127.0.0.1".to_owned()],
         ..HttpConfig::default()
     };
     let http = Arc::new(Http::new(Label::default(), &config).unwrap());
@@ -379,7 +382,8 @@ fn target(url: &str) -> Target {
 }
 
 fn some_spans() -> Vec<Span> {
-    traced(Case::new(DESK), false, None).0
+    // The session has a runtime of its own.
+    std::thread::spawn(|| traced(Case::new(DESK), false, None).0).join().unwrap()
 }
 
 fn received(server: &ServerHandle) -> Vec<Vec<Wire>> {

@@ -213,7 +213,7 @@ impl Registry {
         llm: Option<Arc<dyn Llm>>,
         trace: Option<TraceParent>,
     ) -> BegunCall {
-        let live = || self.begin_live(session, call, cancel, llm);
+        let live = || self.begin_live(session, call, cancel, llm, trace);
         let Some(take) = self.take.get() else { return live() };
         let is_recorded = self.find(&call.name).is_none_or(|entry| entry.tool.is_recorded());
         recorded::begin(take, call, take.has_tools() && is_recorded, live)
@@ -225,6 +225,7 @@ impl Registry {
         call: &StartCall,
         cancel: CancellationToken,
         llm: Option<Arc<dyn Llm>>,
+        trace: Option<TraceParent>,
     ) -> BegunCall {
         let (sender, progress) = mpsc::channel(PROGRESS);
         let refused = |text: String| async move { failed(text) }.boxed();

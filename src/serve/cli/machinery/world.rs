@@ -44,6 +44,11 @@ impl WorldArguments {
         let WorldArguments { model, classifier, base_url, config, tools, working_directory } = self.clone();
         Choices { model, classifier, base_url, config, tools, working_directory }
     }
+
+    /// A launch with these choices.
+    pub(crate) fn launch(&self, console: &Console) -> Launch {
+        Launch::new(workshop(console), self.choices())
+    }
 }
 
 /// Options that say with what a program runs, where sessions may be traced.
@@ -61,7 +66,7 @@ pub(crate) struct LiveArguments {
 impl LiveArguments {
     /// A launch with these choices. `at_once`: that spans are lost is told as soon as it is so.
     pub(crate) fn launch(&self, console: &Console, at_once: bool) -> Launch {
-        let mut launch = Launch::new(workshop(console), self.world.choices());
+        let mut launch = self.world.launch(console);
         let console = console.clone();
         let tell = Arc::new(move |lost: &str| console.warning(&format!("traces: {lost}")));
         #[cfg(feature = "otel")]
