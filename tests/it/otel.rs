@@ -69,7 +69,12 @@ fn wire_spans(request: &ExportTraceServiceRequest) -> Vec<Wire> {
 
 fn shown(value: &AnyValue) -> String {
     match value.value.as_ref().unwrap() {
-        Any::StringValue(text) => text.replace('\n', "\\n"),
+        Any::StringValue(text) => {
+            let text = text.replace('\n', "\\n");
+            // Of a long one the beginning and the end.
+            let (head, tail) = (text.floor_char_boundary(100), text.ceil_char_boundary(text.len().saturating_sub(300)));
+            if tail > head { format!("{} […] {}", &text[..head], &text[tail..]) } else { text }
+        }
         Any::IntValue(number) => number.to_string(),
         Any::DoubleValue(number) => number.to_string(),
         Any::BoolValue(truth) => truth.to_string(),
@@ -201,13 +206,8 @@ struct Trace;
 
 impl Tool for Trace {
     fn signature(&self) -> ToolSignature {
-        let parameter = Parameter {
-            name: "order_id".into(),
-            ty: Type::ANY,
-            default: None,
-            description: "".into(),
-            span: None,
-        };
+        let parameter =
+            Parameter { name: "order_id".into(), ty: Type::ANY, default: None, description: "".into(), span: None };
         let signature =
             Signature { name: "GetOrder".into(), parameters: vec![parameter], returns: Type::ANY, summary: "".into() };
         ToolSignature::new(signature, EffectClass::ReadOnly)
@@ -263,11 +263,8 @@ async fn servers_and_plugins_are_told() {
     use playhouse::host::tool::registry::Registry;
 
     let server = http_server::start(vec![Answer::text("a"), Answer::text("b"), Answer::text("c")]);
-    let config = HttpConfig {
-        hosts: vec!["*:*".to_owned()],
-        networks: vec!["127.0.0.1".to_owned()],
-        ..HttpConfig::default()
-    };
+    let config =
+        HttpConfig { hosts: vec!["*:*".to_owned()], networks: vec!["127.0.0.1".to_owned()], ..HttpConfig::default() };
     let http = Arc::new(Http::new(Label::default(), &config).unwrap());
     http.acquire().await.unwrap();
     let registry = Registry::new();
