@@ -139,6 +139,7 @@ impl World {
             arguments: Value::map(Map::new()),
             secrets: Vec::new(),
             given: Default::default(),
+            trace_parent: None,
         };
         let machine = Machine::begin(Begin {
             program: loaded.program.into(),

@@ -15,6 +15,7 @@ use crate::host::equipment::declaration;
 use crate::host::journal::address::Place;
 use crate::host::llm::local::{self, LocalServer};
 use crate::host::llm::openai::{OpenAiConfig, Secret};
+use crate::host::otel::options::OtelEnvironment;
 use crate::host::resource::model::ModelOptions;
 use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;
@@ -54,6 +55,8 @@ pub struct Environment {
     pub sessions: Option<PathBuf>,
     /// `PLAYHOUSE_LOCAL_PORTS`: where servers of models are looked for on this machine.
     pub local_ports: Option<String>,
+    /// `OTEL_…` and `TRACEPARENT`: where traces go.
+    pub otel: OtelEnvironment,
     /// The system's time zone, by its name in the IANA database; none: it is not known.
     pub zone: Option<String>,
 }
@@ -177,6 +180,14 @@ impl Environment {
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
             sessions: get("PLAYHOUSE_SESSIONS").map(PathBuf::from),
             local_ports: get("PLAYHOUSE_LOCAL_PORTS"),
+            otel: OtelEnvironment {
+                endpoint: get("OTEL_EXPORTER_OTLP_ENDPOINT"),
+                traces_endpoint: get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+                headers: get("OTEL_EXPORTER_OTLP_HEADERS"),
+                service_name: get("OTEL_SERVICE_NAME"),
+                is_disabled: get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")),
+                parent: get("TRACEPARENT"),
+            },
             zone: None,
         }
     }

@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 use crate::host::cassette::redact::Rule;
 use crate::host::equipment::declaration::{self, Source, Written};
 use crate::host::keys::{ConfigError, read, unknown_key};
+use crate::host::otel::options::OtelOptions;
 use crate::host::serve_options::ServeOptions;
 use crate::host::settings::SettingsWire;
 use crate::span::LineIndex;
@@ -35,6 +36,7 @@ const KEYS: &[&str] = &[
     "mcp",
     "model",
     "mutants",
+    "otel",
     "plugins",
     "prices",
     "read_timeout",
@@ -87,6 +89,8 @@ pub struct FileConfig {
     pub skipped_mutants: Vec<SkippedMutant>,
     /// `[serve]`.
     pub serve: ServeOptions,
+    /// `[otel]`, and where it stands: the variables that it names are looked up where it is needed.
+    pub otel: Option<(Value, String)>,
     /// `plugins`, `mcp`, `resources` and `tools`, one entry of them each.
     pub declared: Vec<Written>,
 }
@@ -196,6 +200,15 @@ impl FileConfig {
             "serve" => {
                 let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;
                 self.serve = read(&value).map_err(|message| at(format!("[serve]: {message}")))?;
+            }
+            "otel" => {
+                let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;
+                // With any value for a variable: keys and kinds are right or wrong whatever it is.
+                let shape = declaration::resolve_secrets(&value, &|_| Some(String::new()), &mut |_| {});
+                let checked = shape.and_then(|shape| read::<OtelOptions>(&shape));
+                checked.map_err(|message| at(format!("[otel]: {message}")))?;
+                let ConfigError::File { place, .. } = at(String::new()) else { return Ok(()) };
+                self.otel = Some((value, place));
             }
             "classifier" => self.classifier = Some(text()?),
             "classifier_timeout" => self.classifier_timeout = Some(seconds()?),

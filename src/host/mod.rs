@@ -40,6 +40,8 @@ pub mod library;
 
 pub mod plan;
 
+pub mod otel;
+
 pub mod profile;
 
 pub mod program;

@@ -202,6 +202,8 @@ pub(crate) struct Request {
     pub(crate) headers: Vec<(String, String)>,
     /// The body; null where it is no JSON.
     pub(crate) body: Value,
+    /// The body as it came.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Request {
@@ -470,9 +472,10 @@ async fn read_request(connection: usize, reader: &mut OwnedReadHalf, buffer: &mu
     while buffer.len() < head_end + length {
         read_more(reader, buffer).await?;
     }
-    let body = serde_json::from_slice(&buffer[head_end..head_end + length]).unwrap_or(Value::Null);
+    let bytes = buffer[head_end..head_end + length].to_vec();
+    let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
     buffer.drain(..head_end + length);
-    Some(Request { connection, target, headers, body })
+    Some(Request { connection, target, headers, body, bytes })
 }
 
 async fn read_more(reader: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> Option<()> {

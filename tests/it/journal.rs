@@ -53,6 +53,7 @@ pub(crate) fn begun(secret: &str) -> RecordBody {
         arguments: Value::map(arguments),
         secrets: vec!["key".into()],
         given: Default::default(),
+        trace_parent: None,
     }))
 }
 

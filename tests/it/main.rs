@@ -50,6 +50,8 @@ mod migrate;
 mod mutants;
 mod openai;
 mod optimiser;
+#[cfg(feature = "otel")]
+mod otel;
 mod packages;
 mod phrasings;
 mod plan_cli;

@@ -78,6 +78,7 @@ fn records(case: &Case, world: &World) -> Vec<Record> {
         arguments: Value::map(case.arguments.clone()),
         secrets: Vec::new(),
         given: Default::default(),
+        trace_parent: None,
     };
     let body = |event: &Event| match event {
         Event::ProgramChanged { program, reopened, .. } => RecordBody::ProgramChanged(Box::new(ProgramChanged {

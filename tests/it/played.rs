@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use playhouse::host::classify::TriggerClassifier;
+use playhouse::host::classify::model::ModelClassifier;
 use playhouse::host::classify::off::Off;
 use playhouse::host::classify::script::ScriptClassifier;
 use playhouse::host::clock::TestClock;
@@ -61,9 +62,13 @@ impl Case {
         for tool in &self.tools {
             tools.add(tool.clone()).unwrap();
         }
-        let classifier: Arc<dyn TriggerClassifier> = match self.section("classifier") {
-            Some(script) => Arc::new(ScriptClassifier::from_text("classifier.jsonl", script).unwrap()),
-            None => Arc::new(Off),
+        let classifier: Arc<dyn TriggerClassifier> = match (self.section("classifier"), self.section("judge")) {
+            (Some(script), _) => Arc::new(ScriptClassifier::from_text("classifier.jsonl", script).unwrap()),
+            (None, Some(script)) => {
+                let judge = Script::from_text("judge.jsonl", script).unwrap();
+                Arc::new(ModelClassifier::new(Arc::new(judge)))
+            }
+            (None, None) => Arc::new(Off),
         };
         World {
             llm: Arc::new(Script::from_text("replies.jsonl", self.section("script").unwrap_or("")).unwrap()),
@@ -80,7 +85,10 @@ impl Case {
         let roots = vec![SourceText { name: "case.md".into(), text: self.section("program").unwrap().into() }];
         let signatures: Vec<_> = world.tools.signatures().iter().map(|tool| tool.signature.clone()).collect();
         let (text, loaded) = load_texts(roots, &signatures, &mut |_: &Path| Err("none".into()));
-        let settings = Settings { classifier: self.section("classifier").is_some(), ..Settings::default() };
+        let settings = Settings {
+            classifier: self.section("classifier").or(self.section("judge")).is_some(),
+            ..Settings::default()
+        };
         let given = self.section("arguments").unwrap_or("{}");
         let arguments = Value::from_json(given).unwrap().as_map().cloned().unwrap_or_else(Map::new);
         let program = Arc::new(loaded.program);
@@ -93,6 +101,8 @@ impl Case {
     /// gives the records as they were written.
     pub(crate) fn play(&self) -> Vec<Record> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        // What is waited for longer by chance is waited for as long every time.
+        fastrand::seed(7);
         runtime.block_on(async {
             let journal = MemoryJournal::new();
             self.converse(self.start(&journal)).await;

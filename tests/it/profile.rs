@@ -1,19 +1,21 @@
 //! What sessions have spent, by playbooks and lines.
 
+use playhouse::host::events::PublicBody;
 use playhouse::host::journal::copy;
 use playhouse::host::journal::record::Record;
 use playhouse::host::profile::{Measure, Node, Part, Profile};
 use playhouse::host::resource::prices::PriceTable;
+use playhouse::host::travel::Run;
 use playhouse::vm::protocol::Usage;
 
 use crate::golden;
 use crate::played::Case;
-use crate::run::Run;
+use crate::run::Run as Binary;
 
 /// A folder that has a played session in a journal, and its prices.
-fn folder(case: &Case, records: &[Record]) -> Run {
+fn folder(case: &Case, records: &[Record]) -> Binary {
     let journal = String::from_utf8(copy::lines(records)).unwrap();
-    Run::new().file("s1.jsonl", &journal).file("prices.toml", case.section("prices").unwrap_or(""))
+    Binary::new().file("s1.jsonl", &journal).file("prices.toml", case.section("prices").unwrap_or(""))
 }
 
 /// Every case in every form, through the real binary.
@@ -54,24 +56,19 @@ fn all_of_it_and_once() {
     let records = Case::new(DESK).play();
     let profile = profile(&records);
     let total = profile.root.total();
-    let of_turns: Vec<Usage> = records
-        .iter()
-        .filter_map(|record| {
-            let json = serde_json::to_value(record).unwrap();
-            let usage = json.get("usage")?;
-            let n = |key: &str| usage[key].as_u64().unwrap();
-            Some(Usage {
-                prompt_tokens: n("prompt_tokens"),
-                cached_tokens: n("cached_tokens"),
-                completion_tokens: n("completion_tokens"),
-            })
-        })
-        .collect();
-    assert!(of_turns.len() >= 4, "{of_turns:?}");
-    let sum_of = |of: fn(&Usage) -> u64| of_turns.iter().map(of).sum::<u64>();
-    assert_eq!(total.prompt_tokens, sum_of(|usage| usage.prompt_tokens));
-    assert_eq!(total.cached_tokens, sum_of(|usage| usage.cached_tokens));
-    assert_eq!(total.completion_tokens, sum_of(|usage| usage.completion_tokens));
+    let mut turns = Usage::default();
+    for event in Run::stored(playhouse::host::journal::tail::joined(records.clone(), false)).unwrap().events {
+        let PublicBody::TurnFinished { prompt_tokens, cached_tokens, completion_tokens, .. } = event.body else {
+            continue;
+        };
+        turns.prompt_tokens += prompt_tokens;
+        turns.cached_tokens += cached_tokens;
+        turns.completion_tokens += completion_tokens;
+    }
+    assert!(turns.prompt_tokens > 3_000, "{turns:?}");
+    assert_eq!(total.prompt_tokens, turns.prompt_tokens);
+    assert_eq!(total.cached_tokens, turns.cached_tokens);
+    assert_eq!(total.completion_tokens, turns.completion_tokens);
     assert_eq!(total.ms, u64::try_from(records.last().unwrap().time - records[0].time).unwrap());
     assert_eq!(sum(&profile.root, &|node| u64::from(node.part == Part::User) * node.spent.ms), 5_000);
 }
@@ -111,13 +108,13 @@ fn pieces_make_no_difference_to_tokens() {
 /// A page of its own: nothing is loaded, and what a program says is no markup.
 #[test]
 fn the_page_loads_nothing() {
-    let case = Case::new(&DESK.replace("Say \"Welcome.\"", "Say \"</script><img src=x onerror=alert(1)>\""));
+    let case = Case::new(&DESK.replace("what became of it", "</script><img src=x onerror=alert(1)>"));
     let done =
         folder(&case, &case.play()).line("sessions profile s1 --journal s1.jsonl --format html --by time").done();
     let page = done.stdout;
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
     let without_namespace = page.replace("http://www.w3.org/2000/svg", "");
-    for loads in ["http:", "https:", "src=x", "<link", "@import", "url("] {
+    for loads in ["http:", "https:", "<img", "<link", "@import", "url("] {
         assert!(!without_namespace.contains(loads), "{loads}");
     }
     assert_eq!(page.matches("</script>").count(), 1);

@@ -46,7 +46,7 @@ pub(crate) fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> Start
 }
 
 async fn call(registry: &Registry, start: &StartCall) -> Result<Value, String> {
-    match registry.begin(&"s1".into(), start, CancellationToken::new(), None).outcome.await.0 {
+    match registry.begin(&"s1".into(), start, CancellationToken::new(), None, None).outcome.await.0 {
         CallOutcome::Value { value, .. } => Ok(value),
         CallOutcome::Error(text) => Err(text.to_string()),
         CallOutcome::Needs { question, .. } => Err(format!("needs {question}")),
@@ -292,7 +292,7 @@ async fn only_an_operator_can_have_a_writing_tool_called_again() {
 async fn a_call_that_takes_too_long_is_given_up() {
     let tools = odd();
     let cancel = CancellationToken::new();
-    let begun = tools.begin(&"s1".into(), &start(1, "Hang", &[]), cancel.clone(), None);
+    let begun = tools.begin(&"s1".into(), &start(1, "Hang", &[]), cancel.clone(), None, None);
     let (outcome, _) = begun.outcome.await;
     assert_eq!(outcome, CallOutcome::Error("`Hang` gave no answer within 2 s".into()));
     assert!(cancel.is_cancelled());
@@ -304,7 +304,7 @@ async fn approvals_secrets_and_news() {
     assert_eq!(call(&tools, &start(1, "Asks", &[])).await, Err("needs may I?".into()));
     let again = StartCall { answers: vec![("may I?".into(), Value::Bool(true))], attempt: 2, ..start(1, "Asks", &[]) };
     assert_eq!(call(&tools, &again).await, Ok(Value::Bool(true)));
-    let mut begun = tools.begin(&"s1".into(), &start(7, "Chatty", &[]), CancellationToken::new(), None);
+    let mut begun = tools.begin(&"s1".into(), &start(7, "Chatty", &[]), CancellationToken::new(), None, None);
     assert_eq!(begun.outcome.await.0, CallOutcome::Value { value: "s1/7".into(), secret: true });
     let mut n_news = 0;
     while begun.progress.recv().await.is_some() {

@@ -186,6 +186,9 @@ pub struct Begun {
     /// What it was begun with besides the program; nothing in journals from before it was kept.
     #[serde(default, skip_serializing_if = "GivenFiles::is_empty")]
     pub given: GivenFiles,
+    /// The span of whoever has started the process that began it (W3C Trace Context).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_parent: Option<Arc<str>>,
 }
 
 /// What is beside the program when a session begins, and with which it goes on: files, folders, a server that was

@@ -110,8 +110,16 @@ impl TailBuffer {
     /// # Errors
     /// They cannot be written or read.
     pub async fn records(&mut self, apart: bool) -> Result<Vec<Record>, JournalError> {
+        Ok(joined(self.pieces().await?, apart))
+    }
+
+    /// All records as they were written, flushed before.
+    ///
+    /// # Errors
+    /// They cannot be written or read.
+    pub async fn pieces(&mut self) -> Result<Vec<Record>, JournalError> {
         self.flush(Durability::Killed).await?;
-        Ok(joined(self.journal.read(1).try_collect().await?, apart))
+        self.journal.read(1).try_collect().await
     }
 
     /// Gives the lease of the session up.

@@ -51,6 +51,9 @@ pub struct ToolWire {
     /// What a model is told of its plugin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
+    /// Whether an MCP server has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_mcp: bool,
 }
 
 /// [`Approval`] as JSON.
@@ -150,6 +153,7 @@ impl ToolWire {
             rules: tool.rules.iter().map(RuleWire::from_rule).collect(),
             schema: tool.schema.clone(),
             about: tool.about.clone(),
+            is_mcp: tool.is_mcp,
         }
     }
 
@@ -177,6 +181,7 @@ impl ToolWire {
             rules: self.rules.iter().map(RuleWire::to_rule).collect(),
             schema: self.schema.clone(),
             about: self.about.clone(),
+            is_mcp: self.is_mcp,
         }
     }
 }

@@ -53,6 +53,9 @@ pub enum ConfigError {
         /// What would be right.
         message: String,
     },
+    /// Traces cannot go where they are to go; in words.
+    #[error("{0}")]
+    Otel(String),
     /// There is no place for journals.
     #[error("there is no place for session journals: neither XDG_STATE_HOME nor HOME is set; name one with --journal")]
     NoStateFolder,

@@ -15,6 +15,8 @@ mod recorded;
 
 mod reopen;
 
+mod telemetry;
+
 mod tools;
 
 mod trust;
@@ -26,6 +28,7 @@ pub use self::models::Chosen;
 pub use self::open::{Loading, Opened, Source, StartOptions, find_entry, load};
 pub use self::ready::{Begins, Ready, Wanted};
 pub use self::reopen::{Reopened, Reopening, Setting};
+pub use self::telemetry::Telemetry;
 pub use self::tools::inventory;
 pub use self::trust::{Allowed, Trust};
 pub use self::workshop::{Choices, Launch, Level, Remark, Workshop};

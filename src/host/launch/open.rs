@@ -13,6 +13,7 @@ use crate::host::journal::Journal;
 use crate::host::journal::record::GivenFiles;
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::models::{BegunWith, Cast};
+use crate::host::launch::telemetry::Sending;
 use crate::host::launch::tools::{declared_by, first_file, inventory};
 use crate::host::launch::workshop::{Launch, Remark};
 use crate::host::program::{ProgramFileError, ProgramText, ToolInventory, load_files, load_texts};
@@ -64,6 +65,7 @@ pub struct Opened {
     pub(super) given: GivenFiles,
     pub(super) has_classifier: bool,
     equipment: Equipment,
+    sending: Sending,
 }
 
 impl Launch {
@@ -107,9 +109,10 @@ impl Launch {
     ) -> Result<Opened, LaunchError> {
         let opened = async {
             let (text, program, findings) = load(source, &inventory(&equipment.tools))?;
-            Ok((self.cast(&program, first_file(&program), begun).await?, text, program, findings))
+            let traces = self.telemetry(first_file(&program).as_deref())?;
+            Ok((self.cast(&program, first_file(&program), begun).await?, text, program, findings, traces))
         };
-        let (cast, text, program, findings) = match opened.await {
+        let (cast, text, program, findings, (traces, sending, told)) = match opened.await {
             Ok(opened) => opened,
             Err(error) => {
                 equipment.close().await;
@@ -118,11 +121,11 @@ impl Launch {
         };
         let Cast { llm, chosen, classifier, has_classifier, remarks } = cast;
         let of_tools = equipment.warnings.iter().map(|warning| Remark::warning("tools", warning));
-        let remarks = findings.into_iter().chain(remarks).chain(of_tools).collect();
+        let remarks = findings.into_iter().chain(remarks).chain(told).chain(of_tools).collect();
         let config = &chosen.config;
         let given = self.to_keep(config.file.as_deref(), chosen.found.as_deref());
         let programs = self.workshop.programs.clone();
-        let options = SessionOptions { constrain: config.constrain, programs, ..config.session.clone() };
+        let options = SessionOptions { constrain: config.constrain, programs, traces, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
         if let Some(take) = &self.take {
             let tools = if take.has_tools() { equipment.tools.recorded() } else { Vec::new() };
@@ -133,7 +136,8 @@ impl Launch {
         }
         let (tools, clock) = (equipment.tools.clone(), self.workshop.clock.clone());
         let world = World { llm, classifier, tools, clock, options };
-        Ok(Opened { launch: self.clone(), text, program, world, settings, remarks, given, has_classifier, equipment })
+        let launch = self.clone();
+        Ok(Opened { launch, text, program, world, settings, remarks, given, has_classifier, equipment, sending })
     }
 
     /// The files beside the program, for the journal.
@@ -236,8 +240,9 @@ impl Opened {
         self.equipment.acts_outside()
     }
 
-    /// Closes the tools. Whoever still calls one gets an error.
+    /// Closes the tools, and sends what is left of the sessions' traces. Whoever still calls a tool gets an error.
     pub async fn close(&self) {
         self.equipment.close().await;
+        self.sending.close().await;
     }
 }

@@ -7,6 +7,7 @@ use crate::host::cassette::take::Take;
 use crate::host::clock::{Clock, SystemClock};
 use crate::host::config::{Config, ConfigError, Environment, FileConfig};
 use crate::host::journal::address::Place;
+use crate::host::launch::telemetry::Telemetry;
 use crate::host::launch::trust::Trust;
 use crate::host::llm::Llm;
 use crate::host::program::ProgramCache;
@@ -29,6 +30,8 @@ pub struct Workshop {
     pub trust: Trust,
     /// Programs that have been read.
     pub programs: ProgramCache,
+    /// Whether sessions are traced where that is configured.
+    pub telemetry: Telemetry,
 }
 
 impl Workshop {
@@ -55,6 +58,7 @@ impl Default for Workshop {
             is_watched: false,
             trust: Trust::default(),
             programs: ProgramCache::default(),
+            telemetry: Telemetry::Off,
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::host::profile::blocks::{blocks, heading};
+use crate::host::cassette::key::{blocks, heading};
 use crate::vm::protocol::{ChatMessage, Role};
 
 /// What there was to be cached.

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::host::cassette::key::{blocks, heading};
 use crate::host::frames::{Frames, Line};
 use crate::host::journal::record::{Begun, Record, RecordBody, UsageWire, VerdictWire};
 use crate::host::profile::Profile;
-use crate::host::profile::blocks::{blocks, heading};
 use crate::host::profile::cache::{Known, Requests};
 use crate::host::profile::reply::written;
 use crate::host::profile::tree::{Part, Shares, Spent, Step};

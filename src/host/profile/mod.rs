@@ -1,8 +1,6 @@
 //! What sessions have spent, and where: tokens, time and cost by playbooks and lines (spec `evaluate.md`, section 8).
 //! Pure over the records of sessions.
 
-mod blocks;
-
 mod cache;
 
 mod count;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::host::journal::record::{Begun, FORMAT, GivenFiles, ProgramChanged};
 use crate::host::journal::wire::{EntryWire, ToolWire};
+use crate::host::otel::context::TraceParent;
 use crate::host::program::ProgramText;
 use crate::lang::program::{EntryId, Program};
 use crate::value::{Map, Value};
@@ -30,7 +31,13 @@ pub struct Start {
 }
 
 /// The journal's first record for a session that begins.
-pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolSignature]) -> Begun {
+pub(crate) fn begun(
+    start: &Start,
+    model: &str,
+    classifier: &str,
+    tools: &[ToolSignature],
+    trace_parent: Option<TraceParent>,
+) -> Begun {
     let program = &start.program;
     Begun {
         format: FORMAT,
@@ -57,6 +64,7 @@ pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolS
         arguments: Value::map(start.arguments.clone()),
         secrets: secret_names(program),
         given: start.given.clone(),
+        trace_parent: trace_parent.map(|parent| parent.to_string().into()),
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::llm::answer;
+use crate::host::otel::context::TraceParent;
 use crate::host::secrets::Secrets;
 use crate::host::session::input::Input;
 use crate::host::session::world::World;
@@ -66,15 +67,16 @@ impl Calls {
         !self.running.is_empty()
     }
 
-    /// Starts all that have begun.
-    pub(super) fn start(&mut self, session: &Arc<str>, world: &World) {
+    /// Starts all that have begun; `context` is what their tools are told of the spans they are parts of.
+    pub(super) fn start(&mut self, session: &Arc<str>, world: &World, context: &dyn Fn(CallId) -> Option<TraceParent>) {
         for Wanted { start, interrupt } in std::mem::take(&mut self.begun) {
             tracing::debug!(session = &**session, call = start.call.0, tool = &*start.name, "starts a call");
             let (task, progress) = if start.kind == CallKind::Model {
                 let outcome = answer::outcome_of(world.llm.clone(), &start);
                 (self.tasks.spawn(until_interrupted(outcome, interrupt.clone())).id(), None)
             } else {
-                let begun = world.tools.begin(session, &start, interrupt.child_token(), Some(world.llm.clone()));
+                let (cancel, trace) = (interrupt.child_token(), context(start.call));
+                let begun = world.tools.begin(session, &start, cancel, Some(world.llm.clone()), trace);
                 let ended = until_interrupted(begun.outcome, interrupt.clone());
                 (self.tasks.spawn(ended).id(), Some((begun.progress, begun.hidden)))
             };

@@ -24,6 +24,8 @@ mod still;
 
 mod task;
 
+mod traced;
+
 mod turns;
 
 mod world;
@@ -47,6 +49,7 @@ use crate::host::replay::start::begun;
 use crate::host::replay::{Stop, on_thread, replay};
 use crate::host::session::calls::Calls;
 use crate::host::session::task::Task;
+use crate::host::session::traced::Tracing;
 use crate::host::session::turns::{Schemas, Turns};
 use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::{Event, Outcome, Timestamp};
@@ -58,6 +61,7 @@ pub use crate::host::session::handle::{EndResult, Ending, SendError, SessionGone
 pub use crate::host::session::input::{Deed, Receipt, Refusal};
 pub use crate::host::session::listeners::{Interest, Notice, Subscription};
 pub use crate::host::session::present::Present;
+pub use crate::host::session::traced::spans_of;
 pub use crate::host::session::world::{SessionOptions, World};
 
 /// How many inputs may wait. Senders wait when it is full; a session takes them between any two events.
@@ -100,21 +104,24 @@ impl Kept {
     /// The records hold no session or do not fit this program's version, or the text has an error: then nothing has
     /// happened to the session.
     pub async fn take_up(self, world: World, text: Option<ProgramText>) -> Result<Session, SessionError> {
-        let Kept { journal, records } = self;
+        let Kept { mut journal, records } = self;
         let tools = world.tools.signatures();
-        let (world, tools, changed, replayed) = on_thread(move || {
+        let traces = world.options.traces.clone();
+        let pieces = if traces.sink.is_some() { Some(journal.pieces().await?) } else { None };
+        let (world, tools, changed, replayed, tracing) = on_thread(move || {
             let signatures = || tools.iter().map(|tool| tool.signature.clone()).collect();
             let changed =
                 text.map(|text| world.options.programs.load(&text, signatures()).map(|program| (text, program)));
             let changed = changed.transpose().map_err(SessionError::Change)?;
             let replayed = replay(&records, Some(world.witnesses()))?;
-            Ok((world, tools, changed, replayed))
+            let tracing = Tracing::of_kept(&traces, pieces.as_ref().unwrap_or(&records))?;
+            Ok((world, tools, changed, replayed, tracing))
         })
         .await?;
         let id = replayed.session.clone();
         let mut session = Session::new(world, journal, replayed.machine, replayed.maker, (id, replayed.time, true));
         let task = &mut session.task;
-        (task.n_directives, task.is_blocked) = (replayed.n_directives, true);
+        (task.n_directives, task.is_blocked, task.tracing) = (replayed.n_directives, true, tracing);
         task.messages = replayed.messages;
         match &replayed.stop {
             // A model that could not be reached may answer now.
@@ -153,12 +160,16 @@ impl Session {
         }
         let time = world.clock.now();
         let tools = world.tools.signatures();
-        let begun = begun(&start, &world.llm.id(), &world.classifier.id(), &tools);
+        let traces = world.options.traces.clone();
+        let begun = begun(&start, &world.llm.id(), &world.classifier.id(), &tools, traces.parent);
+        let tracing = Tracing::of_new(&traces, time, &begun, &start.program);
         journal.append(time, RecordBody::Begun(Box::new(begun)), false);
         let Start { id, program, text: _, settings, entry, arguments, given: _ } = start;
         let machine = Machine::begin(Begin { program, settings, tools, entry, arguments, time });
         let maker = EventMaker::new(id.clone(), machine.program().clone());
-        Ok(Session::new(world, journal, machine, maker, (id, time, false)))
+        let mut session = Session::new(world, journal, machine, maker, (id, time, false));
+        session.task.tracing = tracing;
+        Ok(session)
     }
 
     /// Goes on with the session a journal holds, with its own text ([`Kept::take_up`]).
@@ -212,6 +223,7 @@ impl Session {
             is_busy: is_busy.clone(),
             messages: MessageIds::default(),
             deferred: VecDeque::new(),
+            tracing: Tracing::Off,
             sleep: None,
         });
         Session { task, handle: SessionHandle { id, inbox: inbox_sender, end, message_bytes, is_busy, by: None } }

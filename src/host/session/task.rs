@@ -27,6 +27,7 @@ use crate::host::session::handle::{EndResult, Ending};
 use crate::host::session::input::{Due, Input};
 use crate::host::session::listeners::Publisher;
 use crate::host::session::present::Present;
+use crate::host::session::traced::Tracing;
 use crate::host::session::turns::{Schemas, Turns, moment_after};
 use crate::host::session::world::World;
 use crate::host::summary::SkippedWire;
@@ -82,6 +83,8 @@ pub(crate) struct Task {
     pub(crate) messages: MessageIds,
     /// What came while the program stood still.
     pub(crate) deferred: VecDeque<Input>,
+    /// Whether somebody is told what it does, as spans.
+    pub(super) tracing: Tracing,
     /// The next moment that matters; kept between inputs, so that a chunk does not cost a timer.
     pub(crate) sleep: Option<Pin<Box<Sleep>>>,
 }
@@ -109,6 +112,10 @@ impl Task {
     /// Runs the session to its end and tells all who wait for it.
     pub(crate) async fn run<T>(mut self: Box<Self>, place: T) {
         let result = self.drive().await;
+        // What is not flushed has not happened.
+        if result.is_ok() {
+            self.tracing.end();
+        }
         self.calls.cancel();
         self.turns.clear();
         self.questions = Questions::default();
@@ -135,12 +142,12 @@ impl Task {
         self.publish(first);
         let stands = std::mem::take(&mut self.stands);
         if self.debug.is_some() && !stands.is_empty() && !self.stand_still(stands).await? {
-            self.journal.flush(Durability::PowerCut).await?;
+            self.flush_to(Durability::PowerCut).await?;
             return Ok(None);
         }
         loop {
             let Some(stop) = self.advance().await? else {
-                self.journal.flush(Durability::PowerCut).await?;
+                self.flush_to(Durability::PowerCut).await?;
                 return Ok(None);
             };
             if let Some(event) = self.pending.pop_front() {
@@ -154,7 +161,7 @@ impl Task {
             self.start_calls().await?;
             match &stop {
                 Stop::Finished(outcome) if self.turns.is_empty() => {
-                    self.journal.flush(Durability::PowerCut).await?;
+                    self.flush_to(Durability::PowerCut).await?;
                     self.tell(&Progress::Finished(outcome.clone()));
                     return Ok(Some(outcome.clone()));
                 }
@@ -166,7 +173,7 @@ impl Task {
                     // Once per wait: not before the end of a reply that still runs on for its usage, and not if the
                     // answer is here already.
                     if self.turns.is_empty() && self.inbox.is_empty() {
-                        self.journal.flush(Durability::PowerCut).await?;
+                        self.flush_to(Durability::PowerCut).await?;
                     }
                     if self.is_idle() {
                         self.idle_since.get_or_insert_with(Instant::now);
@@ -194,14 +201,14 @@ impl Task {
             match input {
                 None => self.happened(Event::GoOn),
                 Some(Input::Stop) => {
-                    self.journal.flush(Durability::PowerCut).await?;
+                    self.flush_to(Durability::PowerCut).await?;
                     return Ok(None);
                 }
                 Some(Input::Debug(command)) => {
                     let wants_pause = matches!(*command, Command::Pause);
                     self.obey(*command).await;
                     if wants_pause && !self.stand_still(vec![Reason::Pause]).await? {
-                        self.journal.flush(Durability::PowerCut).await?;
+                        self.flush_to(Durability::PowerCut).await?;
                         return Ok(None);
                     }
                 }
@@ -219,6 +226,7 @@ impl Task {
             if self.leaves(&progress) {
                 self.flush().await?;
             }
+            self.tracing.moved(&progress);
             let reasons = self.observe(&progress);
             if tells_waiting(&progress) {
                 self.owes_waiting = false;
@@ -253,7 +261,7 @@ impl Task {
 
     /// Whether somebody else hears of this.
     fn leaves(&self, progress: &Progress) -> bool {
-        let is_heard = !self.listeners.is_empty() || self.debug.is_some();
+        let is_heard = !self.listeners.is_empty() || self.debug.is_some() || self.tracing.is_on();
         let Progress::Emit(effect) = progress else {
             return is_heard && matches!(progress, Progress::Reached(_) | Progress::Finished(_));
         };
@@ -267,7 +275,13 @@ impl Task {
 
     /// What has happened outlives this process from here on, so that others may hear what came of it.
     pub(crate) async fn flush(&mut self) -> Result<(), SessionError> {
-        Ok(self.journal.flush(Durability::Killed).await?)
+        self.flush_to(Durability::Killed).await
+    }
+
+    async fn flush_to(&mut self, durability: Durability) -> Result<(), SessionError> {
+        self.journal.flush(durability).await?;
+        self.tracing.flushed();
+        Ok(())
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -336,7 +350,9 @@ impl Task {
     /// stand.
     pub(crate) fn record(&mut self, body: RecordBody) {
         self.idle_since = None;
-        self.journal.append(self.time, body, self.debug.is_some());
+        let is_apart = self.debug.is_some() || self.tracing.keeps_apart(&body);
+        self.tracing.recorded(self.time, &body);
+        self.journal.append(self.time, body, is_apart);
         (self.n_directives, self.is_blocked) = (0, false);
     }
 
@@ -345,9 +361,10 @@ impl Task {
         match self.calls.begun() {
             None => return Ok(()),
             Some(EffectClass::ReadOnly) => self.flush().await?,
-            Some(EffectClass::Idempotent | EffectClass::Write) => self.journal.flush(Durability::PowerCut).await?,
+            Some(EffectClass::Idempotent | EffectClass::Write) => self.flush_to(Durability::PowerCut).await?,
         }
-        self.calls.start(&self.id, &self.world);
+        let Task { calls, id, world, tracing, .. } = self;
+        calls.start(id, world, &|call| tracing.context(call));
         Ok(())
     }
 

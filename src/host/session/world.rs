@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::host::classify::TriggerClassifier;
 use crate::host::clock::Clock;
 use crate::host::llm::Llm;
+use crate::host::otel::spans::Traces;
 use crate::host::program::ProgramCache;
 use crate::host::replay::Witnesses;
 use crate::host::resource::prices::PriceTable;
@@ -43,6 +44,8 @@ pub struct SessionOptions {
     pub prices: Arc<PriceTable>,
     /// Programs that this process has read: a session that is taken up again reads none a second time.
     pub programs: ProgramCache,
+    /// Who is told what its sessions do, as spans.
+    pub traces: Traces,
 }
 
 impl World {
@@ -63,6 +66,7 @@ impl Default for SessionOptions {
             message_bytes: 1 << 20,
             prices: Arc::default(),
             programs: ProgramCache::default(),
+            traces: Traces::default(),
         }
     }
 }

@@ -98,6 +98,11 @@ impl HttpTool {
                 headers.insert(HeaderName::from_static(IDEMPOTENCY_KEY), key);
             }
         }
+        if let Some(trace) = context.trace
+            && let Ok(value) = HeaderValue::from_str(&trace.to_string())
+        {
+            headers.entry(HeaderName::from_static("traceparent")).or_insert(value);
+        }
         let method = if self.work == Work::Get { Method::GET } else { Method::POST };
         let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default().to_owned();
         let answer = tokio::select! {

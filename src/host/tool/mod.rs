@@ -42,6 +42,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::llm::Llm;
 use crate::host::secrets::Secrets;
+use crate::host::otel::context::TraceParent;
 use crate::host::tool::arguments::check_arguments;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{EndedCall, StartCall, ToolSignature, Usage};
@@ -70,6 +71,8 @@ pub struct CallContext {
     pub answers: Vec<(Arc<str>, Value)>,
     /// The session's model; none: whoever calls has no session.
     pub llm: Option<Arc<dyn Llm>>,
+    /// The span that the call is a part of, for whoever works on it elsewhere (W3C Trace Context).
+    pub trace: Option<TraceParent>,
 }
 
 /// What came of a call.

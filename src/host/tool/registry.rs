@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::cassette::take::Take;
 use crate::host::llm::Llm;
+use crate::host::otel::context::TraceParent;
 use crate::host::secrets::Secrets;
 use crate::host::text::panic_text;
 use crate::host::tool::arguments::describe_faults;
@@ -192,15 +193,17 @@ impl Registry {
         }
     }
 
-    /// Begins a call of a session that has this model. Whatever goes wrong with it is its outcome.
+    /// Begins a call of a session that has this model; `trace` is the span that it is a part of. Whatever goes wrong with
+    /// it is its outcome.
     pub fn begin(
         &self,
         session: &Arc<str>,
         call: &StartCall,
         cancel: CancellationToken,
         llm: Option<Arc<dyn Llm>>,
+        trace: Option<TraceParent>,
     ) -> BegunCall {
-        let live = || self.begin_live(session, call, cancel, llm);
+        let live = || self.begin_live(session, call, cancel, llm, trace);
         let Some(take) = self.take.get() else { return live() };
         let is_recorded = self.find(&call.name).is_none_or(|entry| entry.tool.is_recorded());
         recorded::begin(take, call, take.has_tools() && is_recorded, live)
@@ -212,6 +215,7 @@ impl Registry {
         call: &StartCall,
         cancel: CancellationToken,
         llm: Option<Arc<dyn Llm>>,
+        trace: Option<TraceParent>,
     ) -> BegunCall {
         let (sender, progress) = mpsc::channel(PROGRESS);
         let refused = |text: String| async move { failed(text) }.boxed();
@@ -245,6 +249,7 @@ impl Registry {
             ask: call.answers.last().map(|(_, answer)| answer.clone()),
             answers: call.answers.clone(),
             llm,
+            trace,
         };
         let secrets = hidden.clone();
         let is_secret = call.is_result_secret;

@@ -47,6 +47,8 @@ pub struct ToolSignature {
     pub schema: Option<Arc<str>>,
     /// What a model is told of all tools of the same plugin, together.
     pub about: Option<Arc<str>>,
+    /// Whether an MCP server has it: who watches is told so.
+    pub is_mcp: bool,
 }
 
 /// What a tool demands of one of its arguments.
@@ -64,7 +66,15 @@ pub struct ParameterRule {
 impl ToolSignature {
     /// A tool of which nothing else is known.
     pub fn new(signature: Signature, effect: EffectClass) -> ToolSignature {
-        ToolSignature { signature, effect, approval: Approval::Never, rules: Vec::new(), schema: None, about: None }
+        ToolSignature {
+            signature,
+            effect,
+            approval: Approval::Never,
+            rules: Vec::new(),
+            schema: None,
+            about: None,
+            is_mcp: false,
+        }
     }
 
     /// The tool of this name.

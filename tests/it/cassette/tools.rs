@@ -107,7 +107,7 @@ async fn outcomes(registry: &Registry, names: &[&str]) -> Vec<EndedCall> {
     let mut outcomes = Vec::new();
     for (number, name) in (1..).zip(names) {
         let cancel = CancellationToken::new();
-        let begun = registry.begin(&"s".into(), &start(number, name, &[]), cancel, None);
+        let begun = registry.begin(&"s".into(), &start(number, name, &[]), cancel, None, None);
         let ended = tokio::time::timeout(Duration::from_secs(1), begun.outcome).await;
         outcomes.push(ended.unwrap_or((CallOutcome::Interrupted, None)));
     }

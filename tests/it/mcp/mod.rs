@@ -53,7 +53,7 @@ impl World {
     }
 
     fn begin_answered(&self, start: &StartCall) -> BegunCall {
-        self.registry.begin(&"s1".into(), start, CancellationToken::new(), None)
+        self.registry.begin(&"s1".into(), start, CancellationToken::new(), None, None)
     }
 
     /// A call with arguments as JSON.

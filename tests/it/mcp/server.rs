@@ -280,6 +280,7 @@ impl ServerHandler for TestServer {
                 ContentBlock::resource_link(Resource::new("file:///b.txt", "b")),
             ])
             .into(),
+            "trace" => done(context.meta.get_traceparent().unwrap_or("none")),
             "fails" => CallToolResult::error(vec![ContentBlock::text("no such\u{7} order")]).into(),
             "refuses" => return Err(ErrorData::invalid_params("not today", Some(json!({"why": "rain"})))),
             "slow" => {

@@ -173,7 +173,7 @@ async fn news_of_a_call_and_its_cancellation_reach_the_other_side() {
         let world = World::new(options).await;
         let cancel = CancellationToken::new();
         let mut begun =
-            world.registry.begin(&"s1".into(), &start(1, "test.slow", "{}", Vec::new()), cancel.clone(), None);
+            world.registry.begin(&"s1".into(), &start(1, "test.slow", "{}", Vec::new()), cancel.clone(), None, None);
         let outcome = tokio::spawn(begun.outcome);
         let news = begun.progress.recv().await.unwrap();
         assert_eq!(news.to_json(), r#"{"message":"half of ***","progress":1.0,"total":2.0}"#);
@@ -299,5 +299,21 @@ async fn a_running_registry_sees_that_tools_have_changed() {
         assert_eq!(world.names(), ["test.two", "test.three"]);
         assert_eq!(world.call("test.two", "{}").await, text("{}"));
         assert_eq!(world.call("test.one", "{}").await, error("there is no tool named `test.one` now"));
+    }
+}
+
+/// A server is told of the span that it works for (SEP-414), and of none where there is none.
+#[tokio::test]
+async fn servers_are_told_of_their_span() {
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for generation in GENERATIONS {
+        let (server, _events) = TestServer::new(vec![tool("trace", json!({}), 0)]);
+        let world = World::new(server.options(generation)).await;
+        let call = start(1, "test.trace", "{}", Vec::new());
+        let trace = Some(PARENT.parse().unwrap());
+        let begun = world.registry.begin(&"s1".into(), &call, CancellationToken::new(), None, trace);
+        assert_eq!(came(begun).await, text(PARENT));
+        assert_eq!(world.call("test.trace", "{}").await, text("none"));
+        assert!(world.registry.signatures().iter().all(|tool| tool.is_mcp));
     }
 }

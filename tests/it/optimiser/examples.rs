@@ -271,6 +271,7 @@ impl Stage {
                     ask: None,
                     answers: Vec::new(),
                     llm: None,
+                    trace: None,
                 };
                 let outcome = futures_util::FutureExt::now_or_never(tool.call(context, arguments));
                 self.to_start.push_back((start.call, start.attempt));

@@ -112,6 +112,7 @@ pub(crate) fn context(call_id: &str, time: Duration) -> (CallContext, mpsc::Rece
         ask: None,
         answers: Vec::new(),
         llm: None,
+        trace: None,
     };
     (context, news)
 }

@@ -24,7 +24,7 @@ pub(crate) fn begin(
     arguments: &[(&str, Value)],
     cancel: CancellationToken,
 ) -> BegunCall {
-    registry.begin(&"s1".into(), &start(7, name, arguments), cancel, None)
+    registry.begin(&"s1".into(), &start(7, name, arguments), cancel, None, None)
 }
 
 pub(crate) async fn outcome(begun: BegunCall) -> Result<Value, String> {

@@ -47,7 +47,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             ],
             &["child", "component", "events", "journal", "serve_options"],
             &["cassette"],
-            &["directory", "ledger", "llm", "program"],
+            &["directory", "ledger", "llm", "otel", "program"],
             &["classify", "plan", "resource"],
             &["tool"],
             &["equipment", "replay"],

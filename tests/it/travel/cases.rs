@@ -50,6 +50,7 @@ pub(crate) fn records(case: &Case, world: &World) -> Vec<Record> {
         arguments: Value::map(case.arguments.clone()),
         secrets: Vec::new(),
         given: Default::default(),
+        trace_parent: None,
     };
     let begun = Record { seq: 1, time: 0, body: RecordBody::Begun(Box::new(begun)) };
     let events = world.events.iter().zip(2..).map(|((time, event), seq)| Record {

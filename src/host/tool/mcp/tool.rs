@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{CallToolRequestParams, CallToolResult, Tool as ForeignTool};
+use rmcp::model::{CallToolRequestParams, CallToolResult, RequestParamsMeta as _, Tool as ForeignTool};
 
 use super::content;
 use super::error::Trouble;
@@ -48,16 +48,23 @@ impl McpTool {
         };
         let mut signature = ToolSignature::new(signature, effect);
         signature.schema = input.shown.clone();
+        signature.is_mcp = true;
         McpTool { server, their_name: tool.name.to_string(), signature, input }
     }
 
-    fn params(&self, arguments: &Map) -> CallToolRequestParams {
-        CallToolRequestParams::new(Cow::Owned(self.their_name.clone())).with_arguments(self.input.sent(arguments))
+    /// What is sent; the server is told of the span that it works for (SEP-414).
+    fn params(&self, context: &CallContext, arguments: &Map) -> CallToolRequestParams {
+        let params = CallToolRequestParams::new(Cow::Owned(self.their_name.clone()));
+        let mut params = params.with_arguments(self.input.sent(arguments));
+        if let Some(trace) = context.trace {
+            params.set_traceparent(&trace.to_string());
+        }
+        params
     }
 
-    async fn begin_anew(&self, arguments: &Map, before: Talk) -> Result<Talk, ToolOutcome> {
+    async fn begin_anew(&self, context: &CallContext, arguments: &Map, before: Talk) -> Result<Talk, ToolOutcome> {
         let connection = self.server.connection().await.map_err(|error| ToolOutcome::Unavailable(error.to_string()))?;
-        Ok(before.anew(connection, self.params(arguments)))
+        Ok(before.anew(connection, self.params(context, arguments)))
     }
 
     async fn make(&self, context: CallContext, arguments: Map) -> ToolOutcome {
@@ -73,7 +80,9 @@ impl McpTool {
             // Nothing waits for the answer: the process was started again meanwhile. The call is made anew, and what
             // has been answered is not asked again.
             (_, _) => match self.server.connection().await {
-                Ok(connection) => Talk::begin_answered(connection, self.params(&arguments), context.answers.clone()),
+                Ok(connection) => {
+                    Talk::begin_answered(connection, self.params(&context, &arguments), context.answers.clone())
+                }
                 Err(error) => return ToolOutcome::Unavailable(error.to_string()),
             },
         };
@@ -89,7 +98,7 @@ impl McpTool {
             match next {
                 Next::Ask(question) => return self.ask(&context, talk, &question),
                 Next::Ended(ended) => return self.outcome(*ended).await,
-                Next::Anew => match self.begin_anew(&arguments, talk).await {
+                Next::Anew => match self.begin_anew(&context, &arguments, talk).await {
                     Ok(anew) => talk = anew,
                     Err(outcome) => return outcome,
                 },

@@ -60,6 +60,7 @@ impl CommandTool {
             rules: command.parameter.as_ref().map(|parameter| rules(parameter, types)).unwrap_or_default(),
             schema: command.parameter.as_ref().map(|parameter| arguments_schema(parameter, takes_members, types)),
             about,
+            is_mcp: false,
         };
         let own = command.concurrency.map(usize::from);
         // Of a process with room for one call the next waits outside, where waiting is not its own time.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::offer::{busy_runtime, ended, key, offer, resident_failure, store};
-use crate::serve::cli::machinery::world::WorldArguments;
+use crate::serve::cli::machinery::world::LiveArguments;
 use crate::serve::mcp::stdio;
 
 const EXAMPLES: &str = r#"Examples:
@@ -25,7 +25,7 @@ pub(crate) struct McpArguments {
     #[arg(long, value_name = "STORE")]
     journal: Option<PathBuf>,
     #[command(flatten)]
-    world: WorldArguments,
+    world: LiveArguments,
 }
 
 /// Performs the command.

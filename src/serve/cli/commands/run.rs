@@ -27,7 +27,7 @@ use crate::serve::cli::machinery::terminal::Input;
 use crate::serve::cli::machinery::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::machinery::test_file::json_or_text;
 use crate::serve::cli::machinery::world::journal_failure;
-use crate::serve::cli::machinery::world::{WorldArguments, launch_failure, sessions_place, tell};
+use crate::serve::cli::machinery::world::{LiveArguments, launch_failure, sessions_place, tell};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Signal;
 
@@ -48,7 +48,7 @@ pub(crate) struct RunArguments {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) world: WorldArguments,
+    pub(crate) world: LiveArguments,
     /// The playbook or plan to begin with [default: the one with the trigger `At the beginning`]
     #[arg(long, value_name = "NAME")]
     pub(crate) playbook: Option<String>,
@@ -192,7 +192,7 @@ async fn prepare(
         place: sessions_place(console, journal)?,
         migrate: arguments.migrate,
     };
-    let launch = arguments.world.launch(console);
+    let launch = arguments.world.launch(console, false);
     let Some(watch) = watch else {
         return told(console, launch.prepare(wanted, None).await, arguments.migrate, journal);
     };
@@ -260,7 +260,7 @@ pub(crate) struct Stored<'a> {
 /// there is one.
 pub(crate) fn resume(
     console: &Console,
-    world: &WorldArguments,
+    world: &LiveArguments,
     talk: &TalkArguments,
     stored: &Stored<'_>,
     migrate: &[PathBuf],
@@ -269,7 +269,7 @@ pub(crate) fn resume(
     runtime()?.block_on(async {
         let Stored { address, id, is_elsewhere } = *stored;
         let wanted = Reopening { address, id, files: migrate, migrate: !migrate.is_empty() };
-        let reopened = world.launch(console).reopen(wanted).await;
+        let reopened = world.launch(console, false).reopen(wanted).await;
         let ready =
             reopened.map(|reopened| Ready { what: Begins::Again(Box::new(reopened)), address: address.clone() });
         let journal = is_elsewhere.then(|| PathBuf::from(address.location()));

@@ -25,7 +25,7 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::offer::{busy_runtime, ended, key, offer, resident_failure, store};
 use crate::serve::cli::machinery::output::table;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
-use crate::serve::cli::machinery::world::{WorldArguments, journal_failure};
+use crate::serve::cli::machinery::world::{LiveArguments, journal_failure};
 use crate::serve::http::Server;
 use crate::serve::http::access::tokens::Access;
 use crate::serve::http::access::{Role, tokens};
@@ -64,7 +64,7 @@ pub(crate) struct ServeArguments {
     #[arg(long)]
     no_auth_i_know: bool,
     #[command(flatten)]
-    world: WorldArguments,
+    world: LiveArguments,
     #[command(subcommand)]
     command: Option<ServeCommand>,
 }

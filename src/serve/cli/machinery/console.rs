@@ -141,8 +141,13 @@ impl Console {
 
 /// Data, to standard output, at once.
 pub(crate) fn put(text: &str) -> Result<(), Failure> {
+    put_bytes(text.as_bytes())
+}
+
+/// The same of what is no text, or not in any case.
+pub(crate) fn put_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(output_failure)
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(output_failure)
 }
 
 /// Text of a model, a tool or a user as a terminal may get it: what would move the cursor or worse is replaced.

@@ -12,7 +12,7 @@ use crate::host::residents::Residents;
 use crate::host::residents::error::ResidentError;
 use crate::host::serve_options::ServeOptions;
 use crate::serve::cli::machinery::console::{Console, Failure};
-use crate::serve::cli::machinery::world::{WorldArguments, journal_failure, launch_failure, tell, workshop};
+use crate::serve::cli::machinery::world::{LiveArguments, journal_failure, launch_failure, tell, workshop};
 use crate::serve::http::access::cookie::Cookies;
 
 /// A runtime for many sessions.
@@ -64,16 +64,16 @@ fn program_of(text: &str) -> Result<(String, Vec<PathBuf>), Failure> {
 /// Offers programs, whose sessions are in this store; and what is configured beside the first.
 pub(crate) async fn offer(
     console: &Console,
-    world: &WorldArguments,
+    live: &LiveArguments,
     programs: &[String],
     place: &Place,
 ) -> Result<(Arc<Residents>, ServeOptions), Failure> {
     let programs: Vec<_> = programs.iter().map(|text| program_of(text)).collect::<Result<_, _>>()?;
     let first = programs.first().and_then(|(_, files)| files.first());
-    let config = FileConfig::find(world.config.as_deref(), first.map(PathBuf::as_path));
+    let config = FileConfig::find(live.world.config.as_deref(), first.map(PathBuf::as_path));
     let options = config.map_err(|error| Failure::wrong(error.to_string()))?.serve;
     let failed = |error| resident_failure(console, error);
-    let residents = Residents::open(world.launch(console), place, &options).await.map_err(failed)?;
+    let residents = Residents::open(live.launch(console, true), place, &options).await.map_err(failed)?;
     for (name, files) in &programs {
         if residents.programs().iter().any(|offered| *offered.name == **name) {
             return Err(Failure::wrong(format!(

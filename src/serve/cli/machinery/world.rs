@@ -1,13 +1,14 @@
 //! What commands give a session to act with, as options; and what is said where nothing can be launched.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
 use crate::diagnostic::render;
 use crate::host::journal::address::Place;
 use crate::host::journal::{JournalError, JournalErrorKind};
-use crate::host::launch::{Choices, Launch, LaunchError, Level, Remark, Workshop};
+use crate::host::launch::{Choices, Launch, LaunchError, Level, Remark, Telemetry, Workshop};
 use crate::host::session::SessionError;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::output::counted;
@@ -47,6 +48,33 @@ impl WorldArguments {
     /// A launch with these choices.
     pub(crate) fn launch(&self, console: &Console) -> Launch {
         Launch::new(workshop(console), self.choices())
+    }
+}
+
+/// Options that say with what a program runs, where sessions may be traced.
+#[derive(Args, Clone, Default)]
+pub(crate) struct LiveArguments {
+    #[command(flatten)]
+    pub(crate) world: WorldArguments,
+    /// An OpenTelemetry collector that is sent traces of sessions (HTTP), such as http://127.0.0.1:4318 [default: `[otel]` in
+    /// playhouse.toml, $OTEL_EXPORTER_OTLP_ENDPOINT]
+    #[cfg(feature = "otel")]
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+}
+
+impl LiveArguments {
+    /// A launch with these choices. `at_once`: that spans are lost is told as soon as it is so.
+    pub(crate) fn launch(&self, console: &Console, at_once: bool) -> Launch {
+        let mut launch = self.world.launch(console);
+        let console = console.clone();
+        let tell = Arc::new(move |lost: &str| console.warning(&format!("traces: {lost}")));
+        #[cfg(feature = "otel")]
+        let url = self.otlp.clone();
+        #[cfg(not(feature = "otel"))]
+        let url = None;
+        launch.workshop.telemetry = Telemetry::On { url, tell, at_once };
+        launch
     }
 }
 

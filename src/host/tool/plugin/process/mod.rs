@@ -151,7 +151,9 @@ impl ProcessPlugin {
             let n_attempt = self.n_attempts.fetch_add(1, Ordering::Relaxed) + 1;
             let thrd_id: Arc<str> = format!("{}#{n_attempt}", context.call_id).into();
             let (answer, answered) = oneshot::channel();
+            let trace = context.trace.map(|trace| ("traceparent".into(), Value::from(trace.to_string())));
             let message = Message {
+                rest: trace.into_iter().collect(),
                 id: Some(context.call_id.clone()),
                 thrd_id: Some(thrd_id.clone()),
                 ..Message::call(&self.options.name, command, param.clone())

@@ -133,6 +133,7 @@ async fn perform(console: &Console, tool: &dyn Tool, arguments: Map) -> ToolOutc
         ask: None,
         answers: Vec::new(),
         llm: None,
+        trace: None,
     };
     let mut call = std::pin::pin!(timeout_at(deadline, tool.call(context.clone(), arguments)));
     let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());

@@ -1,7 +1,7 @@
 //! `playhouse sessions export`: a session, to be given away or read.
 
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -11,11 +11,15 @@ use crate::host::events::PublicBody;
 use crate::host::journal::address::Address;
 use crate::host::journal::copy;
 use crate::host::journal::record::Record;
+#[cfg(feature = "otel")]
+use crate::host::otel::wire::encode;
+#[cfg(feature = "otel")]
+use crate::host::session::spans_of;
 use crate::host::stored::{Opened, Stored};
 use crate::host::text::{cut, one_line};
 use crate::host::travel::{self, Step};
 use crate::serve::cli::commands::sessions::kept::{local, opened, records, to_json, waited};
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put_bytes};
 use crate::serve::cli::machinery::test_file::quoted;
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show;
@@ -29,12 +33,16 @@ const MAX_SHOWN: usize = 200;
 pub(crate) struct ExportArguments {
     /// The session
     pub(crate) id: String,
-    /// As what: a journal that `--journal` opens, a text for people, or the events for programs
+    /// As what: a journal that `--journal` opens, a text for people, the events for programs, or traces
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
     /// Where to, a new file [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// With --format otlp: what was said to models, tools and people, and what they answered, too
+    #[cfg(feature = "otel")]
+    #[arg(long)]
+    with_messages: bool,
     /// Write what is secret, too, into a file beside that of --output
     #[arg(long)]
     with_secrets: bool,
@@ -49,11 +57,14 @@ enum ExportFormat {
     Md,
     /// One object with all events
     Json,
+    /// Traces, as an OpenTelemetry collector takes them: a request's body (OTLP, protobuf)
+    #[cfg(feature = "otel")]
+    Otlp,
 }
 
 /// Writes a session down.
 pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArguments) -> Result<Exit, Failure> {
-    let ExportArguments { id: _, format, output, with_secrets } = arguments;
+    let ExportArguments { format, output, with_secrets, .. } = arguments;
     if *with_secrets && (*format != ExportFormat::Jsonl || output.is_none()) {
         return Err(Failure::wrong(
             "--with-secrets is for a journal in a file of its own; add --output FILE, with --format jsonl",
@@ -70,21 +81,32 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
                 );
             }
             // The records' JSON is text.
-            (String::from_utf8_lossy(&copy::lines(&records)).into_owned(), records)
+            (copy::lines(&records), records)
+        }
+        #[cfg(feature = "otel")]
+        ExportFormat::Otlp => {
+            if output.is_none() && io::stdout().is_terminal() {
+                return Err(Failure::wrong("--format otlp is no text for a terminal; add --output FILE"));
+            }
+            let pieces = waited(address.read_pieces())?.map_err(journal_failure)?;
+            let spans = spans_of(&pieces, arguments.with_messages).map_err(session_failure)?;
+            let service = console.environment.otel.service_name.as_deref();
+            (encode(&spans, service, &console.secrets), pieces)
         }
         ExportFormat::Md | ExportFormat::Json => {
             let opened = opened(address)?;
             let steps = travel::whole_history(&opened.records).map_err(session_failure)?;
             let stored = waited(opened.describe(address))?;
-            let text = match format {
-                ExportFormat::Md => markdown(&opened, &stored, &steps),
-                ExportFormat::Json | ExportFormat::Jsonl => object(&opened, &stored, &steps),
+            let text = if *format == ExportFormat::Md {
+                markdown(&opened, &stored, &steps)
+            } else {
+                object(&opened, &stored, &steps)
             };
-            (text, opened.records)
+            (text.into_bytes(), opened.records)
         }
     };
     match output {
-        None => put(&text)?,
+        None => put_bytes(&text)?,
         Some(path) => {
             write(path, &text, with_secrets.then_some(&records))?;
             console.remark(&format!("wrote {}", path.display()));
@@ -97,7 +119,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
 }
 
 /// Into a new file; with the secrets of these records beside it.
-fn write(path: &Path, text: &str, with_secrets_of: Option<&Vec<Record>>) -> Result<(), Failure> {
+fn write(path: &Path, text: &[u8], with_secrets_of: Option<&Vec<Record>>) -> Result<(), Failure> {
     let failure = |cause: io::Error| {
         let path = path.display();
         if cause.kind() == io::ErrorKind::AlreadyExists {
@@ -111,7 +133,7 @@ fn write(path: &Path, text: &str, with_secrets_of: Option<&Vec<Record>>) -> Resu
         Some(records) => copy::keep_secrets(path, records).map_err(journal_failure),
         None => Ok(()),
     };
-    written.and_then(|()| copy::fill(path, text.as_bytes()).map_err(failure)).inspect_err(|_| copy::discard(path))
+    written.and_then(|()| copy::fill(path, text).map_err(failure)).inspect_err(|_| copy::discard(path))
 }
 
 /// A public interface: fields are added, never changed or removed.

@@ -30,7 +30,7 @@ use crate::serve::cli::commands::run::{Stored, resume};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::conversation::TalkArguments;
 use crate::serve::cli::machinery::output::{Format, json_array, table};
-use crate::serve::cli::machinery::world::{WorldArguments, journal_failure, session_failure, sessions_place};
+use crate::serve::cli::machinery::world::{LiveArguments, journal_failure, session_failure, sessions_place};
 use crate::serve::show::{self, why};
 use crate::vm::protocol::Outcome;
 
@@ -112,7 +112,7 @@ struct ResumeArguments {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     migrate: Vec<PathBuf>,
     #[command(flatten)]
-    world: WorldArguments,
+    world: LiveArguments,
     #[command(flatten)]
     talk: TalkArguments,
 }

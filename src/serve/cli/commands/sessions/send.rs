@@ -6,7 +6,7 @@ use crate::serve::cli::commands::run::{Stored, resume};
 use crate::serve::cli::commands::sessions::kept::{Kept, opened};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::conversation::TalkArguments;
-use crate::serve::cli::machinery::world::WorldArguments;
+use crate::serve::cli::machinery::world::LiveArguments;
 use crate::serve::show;
 use crate::value::Value;
 use crate::vm::protocol::fault::FaultKind;
@@ -26,7 +26,7 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "ID")]
     event_id: Option<String>,
     #[command(flatten)]
-    world: WorldArguments,
+    world: LiveArguments,
     #[command(flatten)]
     talk: TalkArguments,
 }

@@ -1,0 +1,115 @@
+//! Who is told what sessions do, as traces: `--otlp`, `[otel]`, the environment.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::host::config::{ConfigError, named_variable};
+use crate::host::equipment::declaration::resolve_secrets;
+use crate::host::keys::read;
+use crate::host::launch::error::LaunchError;
+use crate::host::launch::workshop::{Launch, Remark};
+#[cfg(feature = "otel")]
+use crate::host::otel::export::Exporter;
+use crate::host::otel::options::{self, OtelOptions, Target};
+use crate::host::otel::spans::Traces;
+
+/// Whether sessions are traced where a collector is configured. A door says so: tests and checks are of no interest to
+/// anybody else.
+#[derive(Clone, Default)]
+pub enum Telemetry {
+    /// No.
+    #[default]
+    Off,
+    /// Yes.
+    On {
+        /// `--otlp`.
+        url: Option<String>,
+        /// Told in words that spans were lost; once for each program that is open.
+        tell: Arc<dyn Fn(&str) + Send + Sync>,
+        /// Whether that is told as soon as it is so; else when the program is closed.
+        at_once: bool,
+    },
+}
+
+impl fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Telemetry::Off => f.write_str("Off"),
+            Telemetry::On { url, .. } => f.debug_struct("On").field("url", url).finish_non_exhaustive(),
+        }
+    }
+}
+
+/// What sends the spans of the sessions of a program that is open.
+#[derive(Default)]
+pub(super) struct Sending {
+    #[cfg(feature = "otel")]
+    exporter: Option<(Arc<Exporter>, Telemetry)>,
+}
+
+impl Sending {
+    /// Sends what is left.
+    pub(super) async fn close(&self) {
+        #[cfg(feature = "otel")]
+        if let Some((exporter, Telemetry::On { tell, at_once, .. })) = &self.exporter
+            && let Some(lost) = exporter.close().await
+            && !at_once
+        {
+            tell(&lost);
+        }
+    }
+}
+
+impl Launch {
+    /// Who is told of the sessions of a program, whose configuration is beside `first`.
+    pub(super) fn telemetry(&self, first: Option<&Path>) -> Result<(Traces, Sending, Option<Remark>), LaunchError> {
+        let Telemetry::On { url, .. } = &self.workshop.telemetry else { return Ok(Default::default()) };
+        let environment = &self.workshop.environment.otel;
+        let (parent, strange) = match environment.parent.as_deref().map(str::parse) {
+            Some(Ok(parent)) => (Some(parent), None),
+            Some(Err(error)) => (None, Some(format!("TRACEPARENT: {error}"))),
+            None => (None, None),
+        };
+        let chosen = options::choose(url.as_deref(), &self.otel_options(first)?, environment);
+        let wrong = |message: String| LaunchError::Config(ConfigError::Otel(message));
+        let options::Chosen { target, remark } = chosen.map_err(wrong)?;
+        let remark = remark.or(strange).map(|text| Remark::warning("otel", text));
+        let Some(target) = target else { return Ok((Traces { sink: None, parent }, Sending::default(), remark)) };
+        let (traces, sending) = self.export(&target).map_err(wrong)?;
+        Ok((Traces { parent, ..traces }, sending, remark))
+    }
+
+    /// What the file says, with the values of the variables that it names.
+    fn otel_options(&self, first: Option<&Path>) -> Result<OtelOptions, LaunchError> {
+        let file = self.file_config(first)?;
+        let Some((value, place)) = &file.otel else { return Ok(OtelOptions::default()) };
+        let hide = &mut |secret: &str| {
+            self.workshop.secrets.add(secret);
+        };
+        let resolved = resolve_secrets(value, &named_variable, hide).and_then(|value| read(&value));
+        let wrong = |message| ConfigError::File { place: place.clone(), message: format!("[otel]: {message}") };
+        Ok(resolved.map_err(wrong)?)
+    }
+
+    #[cfg(feature = "otel")]
+    fn export(&self, target: &Target) -> Result<(Traces, Sending), String> {
+        let exporter = Arc::new(Exporter::open(target, self.workshop.secrets.clone())?);
+        if let Telemetry::On { tell, at_once: true, .. } = &self.workshop.telemetry {
+            let (lost, tell) = (exporter.first_loss(), tell.clone());
+            tokio::spawn(async move {
+                if let Some(lost) = lost.await {
+                    tell(&lost);
+                }
+            });
+        }
+        let traces = Traces { sink: Some(exporter.clone()), parent: None };
+        Ok((traces, Sending { exporter: Some((exporter, self.workshop.telemetry.clone())) }))
+    }
+
+    #[cfg(not(feature = "otel"))]
+    #[expect(clippy::unused_self, reason = "the same as with the feature")]
+    fn export(&self, _: &Target) -> Result<(Traces, Sending), String> {
+        Err("this playhouse was built without the feature `otel`".to_owned())
+    }
+}
