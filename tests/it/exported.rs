@@ -54,6 +54,11 @@ fn every_conversation_of_plans_replays_as_it_went() {
 }
 
 #[test]
+fn whatever_people_do_replays_as_it_went() {
+    check("tests/cases/exported", 4);
+}
+
+#[test]
 fn every_conversation_of_the_library_replays_as_it_went() {
     check("playbooks", 6);
 }

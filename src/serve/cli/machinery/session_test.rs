@@ -210,7 +210,8 @@ impl Teller<'_> {
     }
 
     fn push(&mut self, kind: TestStepKind) {
-        self.steps.push(TestStep { line: 0, kind });
+        // No file has them yet; what is played tells them apart by their lines.
+        self.steps.push(TestStep { line: self.steps.len() + 1, kind });
     }
 }
 

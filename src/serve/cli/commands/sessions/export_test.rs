@@ -34,6 +34,7 @@ use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, open_
 use crate::serve::cli::machinery::travel_text::step_text;
 use crate::serve::cli::machinery::world::session_failure;
 use crate::value::{Map, Value};
+use crate::vm::dataflow::date;
 use crate::vm::protocol::settings::Settings;
 
 /// What a session is written down as.
@@ -74,7 +75,10 @@ pub(super) fn export_test(console: &Console, export: &TestExport<'_>) -> Result<
     if !golden {
         test.steps.retain(|step| !matches!(step.kind, TestStepKind::ExpectSay(_)));
     }
-    for (path, text) in [(&*beside, cassette.render()), (output, test.render())] {
+    let text = test.render();
+    // Whatever people have said, it is read again as it was.
+    reread(&output.display().to_string(), &text).map_err(Failure::failed)?;
+    for (path, text) in [(&*beside, cassette.render()), (output, text)] {
         write_whole(path, &text).map_err(|cause| {
             Failure::failed(format!("{}: cannot write: {cause}; name another file with --output", path.display()))
         })?;
@@ -105,7 +109,6 @@ async fn make(mut records: Vec<Record>, output: &Path, chosen: &ChosenClassifier
             stand_ins = cassette.stand_ins;
             continue;
         }
-        let test = reread("the test", &test.render())?;
         let played = replay(output, &test, chosen, &cassette).await?;
         check_same(&records, &played)?;
         return Ok(Made { cassette, test, played });
@@ -134,7 +137,7 @@ fn test_of(records: &[Record], output: &Path) -> Result<TestFile, String> {
     if let Some(secret) = records.iter().find(is_secret) {
         return Err(format!("at {} a tool gave a secret result, and a recording holds none", secret.seq));
     }
-    let zone = TimeZone::get(&begun.settings.zone).unwrap_or(TimeZone::UTC);
+    let zone = date::zone(&begun.settings.zone).unwrap_or(TimeZone::UTC);
     let began = records.first().map(Record::timestamp).unwrap_or_default();
     let mut settings = Map::new();
     if let Some(file) = begun.classifier.as_deref().and_then(|id| id.strip_prefix("script:")) {
