@@ -356,6 +356,14 @@ pub(crate) fn set_limit(settings: &mut Settings, key: &str, value: serde_json::V
     Ok(())
 }
 
+/// The limits of `to` that are others than in `from`, by name.
+pub(crate) fn limits_between(from: &Settings, to: &Settings) -> serde_json::Map<String, serde_json::Value> {
+    let all = |settings| SettingsWire::serialize(settings, serde_json::value::Serializer).unwrap_or_default();
+    let (from, to) = (all(from), all(to));
+    let members = to.as_object().cloned().unwrap_or_default().into_iter();
+    members.filter(|(key, value)| !NO_LIMITS.contains(&&**key) && from.get(key) != Some(value)).collect()
+}
+
 /// Sets one of the times that have a name in dataflow plans: `15:30`, `23:59:59`.
 fn set_time_of_day(times: &mut TimesOfDay, key: &str, value: &serde_json::Value) -> Result<(), String> {
     const NAMES: [&str; 7] = ["morning", "midday", "afternoon", "evening", "night", "endofday", "closeofbusiness"];

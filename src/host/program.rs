@@ -194,6 +194,12 @@ impl ProgramText {
         text_hash(self.files.iter().map(|file| (&*file.name, &*file.text)))
     }
 
+    /// Whether another program has the same texts, whatever its files are called: they may have moved.
+    pub fn has_texts_of(&self, other: &ProgramText) -> bool {
+        let texts = |text: &ProgramText| text.files.iter().map(|file| file.text.clone()).collect::<Vec<_>>();
+        texts(self) == texts(other)
+    }
+
     /// Loads the program again, from these texts alone.
     pub fn load(&self, tools: &[Signature]) -> Loaded {
         let find = |name: &str| self.files.iter().find(|file| &*file.name == name);

@@ -23,6 +23,7 @@ mod embedded;
 mod equipment;
 mod evaluate;
 mod events;
+mod exported;
 mod faults;
 mod fewer_calls;
 mod fuzz;

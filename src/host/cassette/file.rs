@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 
 use crate::host::cassette::entry::{Call, Entry, Outcome, Reply, Request};
 use crate::host::cassette::key::{Block, Digest, Message};
+use crate::host::cassette::order::Step;
 use crate::host::journal::record::UsageWire;
 use crate::host::journal::wire::{ToolWire, finish_name, finish_named, present};
 use crate::value::{Map, Value};
@@ -34,6 +35,8 @@ pub struct Cassette {
     pub stand_ins: Vec<Arc<str>>,
     /// The tools that answered, as they said of themselves.
     pub tools: Vec<ToolSignature>,
+    /// In which order the session heard them; empty: a reply waits for what each of its lines has set off.
+    pub order: Vec<Step>,
     /// The answers, in the order in which they were asked for.
     pub entries: Vec<Entry>,
 }
@@ -81,6 +84,8 @@ struct HeaderWire {
     classifier: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stand_ins: Vec<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    order: Vec<Step>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -181,9 +186,9 @@ impl Cassette {
             Some(_) | None => return Err(damaged(1, "this is no header of a recording".to_owned())),
         }
         let header: HeaderWire = serde_json::from_value(header).map_err(|error| damaged(1, error.to_string()))?;
-        let HeaderWire { cassette: _, model, classifier, stand_ins } = header;
+        let HeaderWire { cassette: _, model, classifier, stand_ins, order } = header;
         let mut reading = Reading {
-            cassette: Cassette { model, classifier, stand_ins, ..Cassette::default() },
+            cassette: Cassette { model, classifier, stand_ins, order, ..Cassette::default() },
             blocks: HashMap::new(),
             places: HashMap::new(),
         };
@@ -203,15 +208,14 @@ impl Cassette {
 
     /// The file's text.
     pub fn render(&self) -> String {
-        let Cassette { model, classifier, stand_ins, tools, entries } = self;
+        let Cassette { model, classifier, stand_ins, tools, order, entries } = self.clone();
         let mut text = String::new();
-        let (classifier, stand_ins) = (classifier.clone(), stand_ins.clone());
-        write_line(&mut text, &HeaderWire { cassette: FORMAT, model: model.clone(), classifier, stand_ins });
-        for tool in tools {
+        write_line(&mut text, &HeaderWire { cassette: FORMAT, model, classifier, stand_ins, order });
+        for tool in &tools {
             write_line(&mut text, &ToolLine { tool: ToolWire::from_tool(tool) });
         }
         let mut written = HashSet::new();
-        for entry in entries {
+        for entry in &entries {
             match entry {
                 Entry::Request(request) => {
                     for block in request.messages.iter().flat_map(|message| &message.blocks) {

@@ -9,6 +9,7 @@ pub mod file;
 pub mod key;
 pub mod lockstep;
 mod nearest;
+pub mod order;
 pub mod recording;
 pub mod redact;
 pub mod take;

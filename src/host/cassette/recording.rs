@@ -25,6 +25,8 @@ pub struct Case<'a> {
     pub declared: &'a [Arc<str>],
     /// What nobody may see: keys and passwords.
     pub secrets: &'a Secrets,
+    /// Whether everything is to happen again, also a reply that broke before it began.
+    pub is_exact: bool,
 }
 
 /// The cassette of these runs, and what has to be done with the text of the case, too.
@@ -32,7 +34,8 @@ pub struct Case<'a> {
 /// # Errors
 /// A value has no stand-in, or a secret would be in it; in words that say what can be done.
 pub fn record(takes: &[Arc<Take>], case: &Case<'_>) -> Result<(Cassette, Redaction), String> {
-    let runs: Vec<(u32, Vec<Note>)> = takes.iter().map(|take| (take.run(), kept(take.notes()))).collect();
+    let notes_of = |take: &Arc<Take>| if case.is_exact { take.notes() } else { kept(take.notes()) };
+    let runs: Vec<(u32, Vec<Note>)> = takes.iter().map(|take| (take.run(), notes_of(take))).collect();
     let notes = || runs.iter().flat_map(|(_, notes)| notes);
     let arguments: Vec<Value> = notes().filter_map(arguments).collect();
     let old: Vec<Arc<str>> = takes.iter().flat_map(|take| take.cassette().stand_ins.iter().cloned()).collect();
@@ -56,7 +59,7 @@ pub fn record(takes: &[Arc<Take>], case: &Case<'_>) -> Result<(Cassette, Redacti
     }
     let redacted = redaction.apply(case.text);
     let Cast { model, classifier, tools } = takes.iter().find_map(|take| take.cast()).unwrap_or_default();
-    let mut cassette = Cassette { model, classifier, stand_ins: Vec::new(), tools, entries };
+    let mut cassette = Cassette { model, classifier, tools, entries, ..Cassette::default() };
     let all = cassette.render() + &redacted;
     let known = old.into_iter().chain(redaction.stand_ins().map(Arc::from));
     let mut seen = HashSet::new();

@@ -9,9 +9,10 @@ use crate::host::cassette::file::Cassette;
 use crate::host::cassette::key::Asked;
 use crate::host::cassette::lockstep::Lockstep;
 use crate::host::cassette::nearest::{Difference, compare, compare_call, nearest};
+use crate::host::cassette::order::Order;
 use crate::host::secrets::Secrets;
 use crate::value::{Map, Value};
-use crate::vm::protocol::{ToolSignature, Usage};
+use crate::vm::protocol::{CallOutcome, StartCall, ToolSignature, Usage};
 
 /// So long a replayed answer that nobody waited for waits for being given up again.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,6 +53,8 @@ pub struct Take {
     /// Where in the cassette each answer stands.
     index: HashMap<(String, u32, u32), usize>,
     lockstep: Arc<Lockstep>,
+    /// The order in which the answers come, where that is known.
+    order: Option<Arc<Order>>,
     /// What must not be in the cassette that comes of it.
     pub(super) hidden: Secrets,
     state: Mutex<State>,
@@ -110,7 +113,9 @@ impl Take {
     pub fn new(cassette: Arc<Cassette>, options: TakeOptions) -> Take {
         let index = cassette.entries.iter().enumerate().map(|(index, entry)| (entry.place(), index)).collect();
         let (lockstep, hidden, state) = Default::default();
-        Take { options, cassette, index, lockstep, hidden, state }
+        let is_ordered = options.mode == Mode::Replay && !cassette.order.is_empty();
+        let order = is_ordered.then(|| Arc::new(Order::new(cassette.order.clone())));
+        Take { options, cassette, index, lockstep, order, hidden, state }
     }
 
     /// The cassette that it began with.
@@ -136,6 +141,47 @@ impl Take {
     /// What is under way in its session.
     pub fn lockstep(&self) -> &Arc<Lockstep> {
         &self.lockstep
+    }
+
+    /// The order in which the answers of its session come, where that is known; else it goes in lockstep.
+    pub fn order(&self) -> Option<&Arc<Order>> {
+        self.order.as_ref()
+    }
+
+    /// A model was asked before this process began; what it answered is told like an answer of now.
+    pub fn asked_before(&self, asked: Asked, at: Option<Arc<str>>) {
+        self.with(|state| state.note(Note::Request { asked, at, reply: None, is_new: true }));
+    }
+
+    /// The same of a tool; secret arguments are masked.
+    pub fn called_before(&self, name: &Arc<str>, arguments: Map) -> Ticket {
+        self.with(|state| state.note(Note::Call { name: name.clone(), arguments, ended: None, is_new: true }))
+    }
+
+    /// How much was asked so far.
+    pub fn n_asked(&self) -> usize {
+        self.with(|state| state.notes.len())
+    }
+
+    /// What was asked after so much; none: nothing was.
+    pub fn ticket(&self, n_before: usize) -> Option<Ticket> {
+        self.with(|state| (state.notes.len() > n_before).then_some(Ticket(n_before)))
+    }
+
+    /// What is kept of a call's outcome. `result_name` stands for its result if that is secret.
+    pub fn kept(&self, outcome: &CallOutcome, result_name: &Arc<str>) -> Outcome {
+        match outcome {
+            CallOutcome::Value { value, secret: true } => {
+                self.hide(value);
+                Outcome::Secret(result_name.clone())
+            }
+            CallOutcome::Value { value, secret: false } => Outcome::Value(value.clone()),
+            CallOutcome::Error(text) => Outcome::Error(text.clone()),
+            CallOutcome::Needs { question, takes_no } => {
+                Outcome::Needs { question: question.clone(), takes_no: *takes_no }
+            }
+            CallOutcome::Interrupted => Outcome::Closed,
+        }
     }
 
     /// This value must be in no cassette.
@@ -175,8 +221,7 @@ impl Take {
                     Answer::Kept(reply)
                 }
                 Some(Entry::Call(_)) | None if !self.is_replay() => {
-                    state.notes.push(Note::Request { asked, at, reply: None, is_new: true });
-                    Answer::Live(Ticket(state.notes.len() - 1))
+                    Answer::Live(state.note(Note::Request { asked, at, reply: None, is_new: true }))
                 }
                 Some(Entry::Call(_)) | None => {
                     let miss = self.request_miss(state, &asked, at.as_deref());
@@ -207,8 +252,7 @@ impl Take {
                 Answer::Kept(ended)
             }
             Some(Entry::Request(_)) | None if !self.is_replay() => {
-                state.notes.push(Note::Call { name: name.clone(), arguments, ended: None, is_new: true });
-                Answer::Live(Ticket(state.notes.len() - 1))
+                Answer::Live(state.note(Note::Call { name: name.clone(), arguments, ended: None, is_new: true }))
             }
             Some(Entry::Request(_)) | None => {
                 let miss = self.call_miss(name, &arguments);
@@ -374,6 +418,18 @@ impl Take {
     fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+impl State {
+    fn note(&mut self, note: Note) -> Ticket {
+        self.notes.push(note);
+        Ticket(self.notes.len() - 1)
+    }
+}
+
+/// What stands for a call's result if that is secret: the variable that gets it, else the tool.
+pub(crate) fn result_name(call: &StartCall) -> Arc<str> {
+    call.result_name.clone().unwrap_or_else(|| call.name.clone())
 }
 
 /// `2 of 5 requests are affected`.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::host::cassette::order::Speaker;
 use crate::host::cassette::take::Take;
 use crate::host::classify::{TriggerClassifier, VerdictFuture};
 use crate::host::llm::LeftOver;
@@ -32,9 +33,14 @@ impl TriggerClassifier for Recorded {
 
     fn judge(&self, question: Arc<Question>) -> VerdictFuture {
         let open = self.take.lockstep().question();
+        let answer = self.take.order().map(|order| order.ask(Speaker::Verdict));
         let judging = self.classifier.judge(question);
         Box::pin(async move {
             let verdict = judging.await;
+            if let Some(answer) = answer {
+                answer.turn().await;
+                answer.has_spoken();
+            }
             drop(open);
             verdict
         })

@@ -24,7 +24,7 @@ mod trust;
 mod workshop;
 
 pub use self::error::LaunchError;
-pub use self::models::Chosen;
+pub use self::models::{Chosen, classifier_of};
 pub use self::open::{Loading, Opened, Source, StartOptions, find_entry, load};
 pub use self::ready::{Begins, Ready, Wanted};
 pub use self::reopen::{Reopened, Reopening, Setting};

@@ -87,6 +87,11 @@ impl BegunWith {
     }
 }
 
+/// The trigger classifier that a session was begun with, as one writes it; `model`: its own model.
+pub fn classifier_of(begun: &Begun) -> Option<String> {
+    BegunWith::of(begun).classifier()
+}
+
 impl Launch {
     /// Chooses the model of a program with this front matter, or of one that would be `beside` a configuration. Looks on
     /// this machine where nobody has chosen one.

@@ -144,7 +144,7 @@ impl Reopened {
 }
 
 impl Reopening<'_> {
-    /// What is different in the files. They are compared by their texts: they may have moved.
+    /// What is different in the files.
     fn changes(
         &self,
         (text, program): (&ProgramText, &Program),
@@ -158,9 +158,7 @@ impl Reopening<'_> {
             files => Some(load_files(files, signatures)?),
         };
         let Some((now, loaded)) = loaded else { return Ok(None) };
-        let is_same = now.files.len() == text.files.len()
-            && now.files.iter().zip(&text.files).all(|(now, before)| now.text == before.text);
-        Ok((!is_same).then(|| ProgramChanges::new(program, &loaded.program)))
+        Ok((!now.has_texts_of(text)).then(|| ProgramChanges::new(program, &loaded.program)))
     }
 }
 

@@ -13,7 +13,8 @@ use tokio::time::Instant;
 use crate::host::cassette::entry::Reply;
 use crate::host::cassette::key::{Asked, Message};
 use crate::host::cassette::lockstep::Lockstep;
-use crate::host::cassette::take::{Answer, PATIENCE, Take, Ticket};
+use crate::host::cassette::order::{Answer, Speaker};
+use crate::host::cassette::take::{self, PATIENCE, Take, Ticket};
 use crate::host::llm::{Llm, LlmRequest, ModelKind, NO_END, Purpose, ReplyPart, ReplyStream};
 use crate::vm::protocol::{ReplyEnd, Usage};
 
@@ -33,6 +34,18 @@ impl Recorded {
     /// This model in this run. While the run is replayed, only what the model says of itself is asked.
     pub fn new(llm: Arc<dyn Llm>, take: Arc<Take>) -> Recorded {
         Recorded { llm, take }
+    }
+
+    /// What a request is found again by, and the line that is in hand.
+    fn asked(&self, request: &LlmRequest) -> (Asked, Option<Arc<str>>) {
+        let asked = Asked {
+            purpose: request.purpose.into(),
+            model: self.id(),
+            sampling: self.sampling(),
+            schema: request.schema.clone(),
+            messages: request.messages.iter().map(Message::new).collect(),
+        };
+        (asked, request.turn.as_ref().map(|turn| turn.place().into()))
     }
 }
 
@@ -58,29 +71,36 @@ impl Llm for Recorded {
     }
 
     fn request(&self, request: LlmRequest) -> ReplyStream {
-        let at: Option<Arc<str>> = request.turn.as_ref().map(|turn| turn.place().into());
-        let asked = Asked {
-            purpose: request.purpose.into(),
-            model: self.id(),
-            sampling: self.sampling(),
-            schema: request.schema.clone(),
-            messages: request.messages.iter().map(Message::new).collect(),
+        let (asked, at) = self.asked(&request);
+        let place = match request.purpose {
+            Purpose::Turn => Some(Speaker::Turn),
+            Purpose::Plan => Some(Speaker::Plan),
+            // What is heard of these is a verdict.
+            Purpose::Classifier | Purpose::User | Purpose::Judge => None,
         };
+        let answer = self.take.order().zip(place).map(|(order, speaker)| order.ask(speaker));
         let lockstep = (request.purpose == Purpose::Turn).then(|| self.take.lockstep().clone());
         match self.take.ask(asked, at.clone()) {
-            Answer::Kept(reply) => {
+            take::Answer::Kept(reply) => {
                 let cut = (reply.end == ReplyEnd::Closed).then(|| self.take.cut_short(at.as_deref()));
+                if let Some(answer) = answer {
+                    let reply = replayed(reply, cut, lockstep.is_some());
+                    let ordered = Ordered { reply, answer, held: Vec::new(), n_given: 0 };
+                    return Box::pin(futures_util::stream::unfold(ordered, Ordered::next));
+                }
                 Box::pin(Paced::new(replayed(reply, cut, lockstep.is_some()), lockstep, None))
             }
-            Answer::Live(ticket) => {
+            take::Answer::Live(ticket) => {
                 let note = Noting { take: self.take.clone(), ticket: Some(ticket), began: Instant::now() };
                 Box::pin(Paced::new(self.llm.request(request), lockstep, Some(note)))
             }
-            Answer::Missing(reason) => Box::pin(tokio_stream::once(refused(reason))),
+            take::Answer::Missing(reason) => Box::pin(tokio_stream::once(refused(reason))),
         }
     }
 
     fn replayed(&self, request: &LlmRequest) {
+        let (asked, at) = self.asked(request);
+        self.take.asked_before(asked, at);
         self.llm.replayed(request);
     }
 }
@@ -117,6 +137,38 @@ fn replayed(reply: Reply, cut: Option<String>, is_turn: bool) -> ReplyStream {
         }
     };
     Box::pin(tokio_stream::iter(bytes).chain(futures_util::stream::once(end)))
+}
+
+/// A reply whose pieces come in the order in which they were heard.
+struct Ordered {
+    reply: ReplyStream,
+    answer: Answer,
+    /// What comes later.
+    held: Vec<u8>,
+    n_given: usize,
+}
+
+impl Ordered {
+    async fn next(mut self) -> Option<(ReplyPart, Ordered)> {
+        let up_to = self.answer.turn().await;
+        if self.held.is_empty() {
+            match self.reply.next().await? {
+                ReplyPart::Bytes(bytes) => self.held = bytes,
+                end @ ReplyPart::End { .. } => {
+                    self.answer.has_spoken();
+                    return Some((end, self));
+                }
+            }
+        }
+        let room = up_to.map_or(self.held.len(), |up_to| up_to.saturating_sub(self.n_given).min(self.held.len()));
+        let rest = self.held.split_off(room);
+        let bytes = std::mem::replace(&mut self.held, rest);
+        self.n_given += bytes.len();
+        if up_to.is_some() {
+            self.answer.has_spoken();
+        }
+        Some((ReplyPart::Bytes(bytes), self))
+    }
 }
 
 /// A reply line by line.

@@ -8,8 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::host::cassette::entry::Outcome;
-use crate::host::cassette::take::{Answer, Ended, PATIENCE, Take, Ticket};
-
+use crate::host::cassette::take::{Answer, Ended, PATIENCE, Take, Ticket, result_name};
 use crate::host::tool::{BegunCall, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::value::Map;
 use crate::vm::protocol::{CallOutcome, EndedCall, StartCall, ToolSignature, Usage};
@@ -35,6 +34,7 @@ pub(super) fn begin(
     is_recorded: bool,
     live: impl FnOnce() -> BegunCall,
 ) -> BegunCall {
+    let ordered = take.order().map(|order| order.call());
     let (progress, turn) = take.lockstep().call().split();
     let (outcome, hidden) = if is_recorded {
         let secret = call.arguments.iter().filter(|(_, argument)| argument.is_secret());
@@ -52,9 +52,18 @@ pub(super) fn begin(
         let BegunCall { outcome, hidden, .. } = live();
         (outcome, hidden)
     };
+    let (answer, progress) = match ordered {
+        Some((answer, news)) => (Some(answer), news),
+        None => (None, progress),
+    };
     let outcome = async move {
         let ended = outcome.await;
-        turn.await;
+        match answer {
+            Some(answer) => {
+                answer.turn().await;
+            }
+            None => turn.await,
+        }
         ended
     };
     BegunCall { outcome: outcome.boxed(), progress, hidden }
@@ -89,18 +98,7 @@ fn replayed(take: Arc<Take>, name: Arc<str>, (outcome, usage, _): Ended) -> BoxF
 fn noted(outcome: BoxFuture<'static, EndedCall>, mut noting: Noting) -> BoxFuture<'static, EndedCall> {
     let ended = async move {
         let (outcome, usage) = outcome.await;
-        let kept = match &outcome {
-            CallOutcome::Value { value, secret: true } => {
-                noting.take.hide(value);
-                Outcome::Secret(noting.result_name.clone())
-            }
-            CallOutcome::Value { value, secret: false } => Outcome::Value(value.clone()),
-            CallOutcome::Error(text) => Outcome::Error(text.clone()),
-            CallOutcome::Needs { question, takes_no } => {
-                Outcome::Needs { question: question.clone(), takes_no: *takes_no }
-            }
-            CallOutcome::Interrupted => Outcome::Closed,
-        };
+        let kept = noting.take.kept(&outcome, &noting.result_name);
         noting.end(kept, usage);
         (outcome, usage)
     };
@@ -118,8 +116,7 @@ struct Noting {
 
 impl Noting {
     fn new(take: Arc<Take>, ticket: Ticket, call: &StartCall) -> Noting {
-        let result_name = call.result_name.clone().unwrap_or_else(|| call.name.clone());
-        Noting { take, ticket: Some(ticket), result_name, began: Instant::now() }
+        Noting { take, ticket: Some(ticket), result_name: result_name(call), began: Instant::now() }
     }
 
     fn end(&mut self, outcome: Outcome, usage: Option<Usage>) {

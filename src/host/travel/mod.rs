@@ -6,6 +6,8 @@ mod diff;
 
 mod fork;
 
+pub mod heard;
+
 mod point;
 
 mod run;

@@ -214,7 +214,7 @@ async fn greet(take: Arc<Take>, replies: &[&str]) -> String {
 /// `eval -k 2`: the same request is another one in another run.
 #[tokio::test(start_paused = true)]
 async fn each_run_of_a_case_has_answers_of_its_own() {
-    let case = Case { rules: &[], text: "", public: "", declared: &[], secrets: &Secrets::new() };
+    let case = Case { rules: &[], text: "", public: "", declared: &[], secrets: &Secrets::new(), is_exact: false };
     let takes = [take(Cassette::default(), 1, Mode::Missing), take(Cassette::default(), 2, Mode::Missing)];
     assert_eq!(greet(takes[0].clone(), &["Hello."]).await, "Hello.");
     assert_eq!(greet(takes[1].clone(), &["Good day."]).await, "Good day.");

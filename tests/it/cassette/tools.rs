@@ -89,7 +89,7 @@ async fn errors_questions_and_counts_are_recorded_too() {
         classifier: None,
         tools: registry(&names, recording.clone()).recorded(),
     });
-    let case = Case { rules: &[], text: "", public: "", declared: &[], secrets: &Secrets::new() };
+    let case = Case { rules: &[], text: "", public: "", declared: &[], secrets: &Secrets::new(), is_exact: false };
     let text = record(&[recording], &case).unwrap().0.render();
     assert!(!text.contains("hidden"), "{text}");
     let cassette = Cassette::from_text(Path::new("a.cassette.jsonl"), &text).unwrap();

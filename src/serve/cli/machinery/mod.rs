@@ -15,6 +15,7 @@ mod events_file;
 pub(crate) mod offer;
 pub(crate) mod output;
 pub(crate) mod recorded_test;
+pub(crate) mod session_test;
 pub(crate) mod terminal;
 pub mod test_file;
 mod test_interrupts;

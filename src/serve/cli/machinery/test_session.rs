@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use crate::diagnostic::render;
 use crate::host::cassette::take::{Mode, Take};
 use crate::host::clock::TestClock;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::equipment::declaration::Written;
 use crate::host::journal::memory::MemoryJournal;
-use crate::host::launch::{Choices, Launch, LaunchError, Source, StartOptions, Workshop, find_entry};
+use crate::host::journal::record::Record;
+use crate::host::launch::{Choices, Launch, LaunchError, Opened, Source, StartOptions, Workshop, find_entry};
 use crate::host::llm::ModelKind;
 use crate::host::llm::embedded::Embedded;
 use crate::host::program::ProgramText;
@@ -24,6 +26,7 @@ use crate::serve::cli::machinery::test_interrupts::{Interrupting, planned};
 use crate::serve::cli::machinery::test_replies::Replies;
 use crate::serve::cli::machinery::test_stage::{Performed, Stage};
 use crate::value::{Map, Value};
+use crate::span::Sources;
 use crate::vm::protocol::Timestamp;
 use crate::vm::protocol::fault::FaultKind;
 
@@ -54,6 +57,8 @@ pub(crate) struct Played {
     pub(crate) model: ModelKind,
     /// All that happened; none: the program was refused.
     pub(crate) run: Option<Run>,
+    /// The session's records.
+    pub(crate) journal: MemoryJournal,
     /// The program's text.
     pub(crate) text: ProgramText,
     /// Whether it can have changed anything outside of the session: tools that write are not all canned.
@@ -122,6 +127,21 @@ pub(crate) async fn play_instead(
     play_in(path, &path.with_file_name(&test.program), instead, test, launch, replies.as_deref()).await
 }
 
+/// Plays a test's file; gives the records of its session, which can be looked at like any other's. None: its program is
+/// refused.
+///
+/// # Errors
+/// It is no test, it cannot begin, or it is not played as it says.
+pub async fn session_of_test(path: &Path) -> Result<Vec<Record>, String> {
+    let text = std::fs::read_to_string(path).map_err(|cause| format!("{}: cannot read: {cause}", path.display()))?;
+    let mut sources = Sources::default();
+    let file = sources.add(path.display().to_string(), text.as_str());
+    let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, false))?;
+    let chosen = ChosenClassifier { id: None, environment: &Environment::default() };
+    let played = play(path, &test, &chosen).await?;
+    if played.problems.is_empty() { Ok(played.journal.snapshot()) } else { Err(played.problems.join("\n")) }
+}
+
 /// Plays what a test's user says against `program` with the model or the recording that `launch` has; the test's own
 /// replies count for nothing.
 ///
@@ -137,15 +157,82 @@ async fn play_in(
     program: &Path,
     instead: Option<&Instead>,
     test: &TestFile,
-    mut launch: Launch,
+    launch: Launch,
     replies: Option<&Replies>,
 ) -> Result<Played, String> {
     let take = launch.take.clone();
-    let is_recording = take.as_ref().is_some_and(|take| !take.is_replay());
-    let is_live = launch.llm.is_none() && take.as_ref().is_none_or(|take| !take.is_replay());
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let name = path.display().to_string();
-    let mut configuration = configuration(program, path, &test.settings)?;
+    let (mut opened, clock) = match open_test(path, program, instead, test, launch).await {
+        Ok(opened) => opened,
+        Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
+            let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
+            let stretches = vec![Stretch { outcome, ..Stretch::default() }];
+            let (problems, summary, answers) = (Vec::new(), Summary::default(), Vec::new());
+            let journal = MemoryJournal::new();
+            return Ok(Played {
+                stretches,
+                problems,
+                summary,
+                answers,
+                model: ModelKind::Recorded,
+                run: None,
+                journal,
+                text: ProgramText::default(),
+                acts_outside: false,
+            });
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let journal = MemoryJournal::new();
+    let arguments = arguments_of(test, &opened.program, take.as_ref());
+    let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
+    let door = replies.map_or_else(Arc::default, Replies::door);
+    let interrupting = (replies.is_none() && !planned(test).is_empty())
+        .then(|| Arc::new(Interrupting::new(opened.world.llm.clone(), test, door.clone())));
+    if let Some(interrupting) = &interrupting {
+        opened.world.llm = interrupting.clone();
+    }
+    let session = entry.and_then(|entry| {
+        let options = StartOptions { id: SESSION.into(), entry, arguments };
+        opened.start(Box::new(journal.clone()), options)
+    });
+    let is_known = replies.map_or(Ok(()), |replies| replies.check(&opened.program));
+    let played = match is_known.and(session.map_err(|error| error.to_string())) {
+        Ok(session) => {
+            let stage = Stage::new(&name, test, replies, interrupting.as_deref(), &door);
+            stage.perform(session, &clock).await.and_then(|performed| {
+                let Performed { stretches, problems, summary, answers, events } = performed;
+                if let Some(take) = &take {
+                    check_take(&name, take, stretches.last())?;
+                }
+                let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
+                let (model, text, acts_outside) = (opened.world.llm.kind(), opened.text.clone(), opened.acts_outside());
+                Ok(Played { stretches, problems, summary, answers, model, run, journal, text, acts_outside })
+            })
+        }
+        Err(error) => Err(error),
+    };
+    opened.close().await;
+    played
+}
+
+/// Opens what a test is played with: the program that it names or another one, the tools beside it, its settings, its
+/// clock.
+///
+/// # Errors
+/// As for [`Launch::open`]; a setting is wrong.
+pub(crate) async fn open_test(
+    path: &Path,
+    program: &Path,
+    instead: Option<&Instead>,
+    test: &TestFile,
+    mut launch: Launch,
+) -> Result<(Opened, TestClock), LaunchError> {
+    let take = launch.take.as_ref();
+    let is_recording = take.is_some_and(|take| !take.is_replay());
+    let is_live = launch.llm.is_none() && take.is_none_or(|take| !take.is_replay());
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let mut configuration = configuration(program, path, &test.settings).map_err(LaunchError::Model)?;
     let files = [program.to_owned()];
     let source = match instead {
         Some(Instead { text, program, declared }) => {
@@ -177,24 +264,7 @@ async fn play_in(
         zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
     }
     launch.workshop.clock = Arc::new(clock.clone());
-    let mut opened = match launch.open(source).await {
-        Ok(opened) => opened,
-        Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
-            let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
-            let stretches = vec![Stretch { outcome, ..Stretch::default() }];
-            return Ok(Played {
-                stretches,
-                problems: Vec::new(),
-                summary: Summary::default(),
-                answers: Vec::new(),
-                model: ModelKind::Recorded,
-                run: None,
-                text: ProgramText::default(),
-                acts_outside: false,
-            });
-        }
-        Err(error) => return Err(error.to_string()),
-    };
+    let mut opened = launch.open(source).await?;
     let settings = &mut opened.settings;
     settings.zone = zone.unwrap_or(settings.zone.clone());
     if !is_live {
@@ -202,36 +272,7 @@ async fn play_in(
         settings.retry_delay_ms = 0;
         settings.max_retry_delay_ms = 0;
     }
-    let arguments = arguments_of(test, &opened.program, take.as_ref());
-    let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
-    let door = replies.map_or_else(Arc::default, Replies::door);
-    let interrupting = (replies.is_none() && !planned(test).is_empty())
-        .then(|| Arc::new(Interrupting::new(opened.world.llm.clone(), test, door.clone())));
-    if let Some(interrupting) = &interrupting {
-        opened.world.llm = interrupting.clone();
-    }
-    let session = entry.and_then(|entry| {
-        let options = StartOptions { id: SESSION.into(), entry, arguments };
-        opened.start(Box::new(MemoryJournal::new()), options)
-    });
-    let is_known = replies.map_or(Ok(()), |replies| replies.check(&opened.program));
-    let played = match is_known.and(session.map_err(|error| error.to_string())) {
-        Ok(session) => {
-            let stage = Stage::new(&name, test, replies, interrupting.as_deref(), &door);
-            stage.perform(session, &clock).await.and_then(|performed| {
-                let Performed { stretches, problems, summary, answers, events } = performed;
-                if let Some(take) = &take {
-                    check_take(&name, take, stretches.last())?;
-                }
-                let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
-                let (model, text, acts_outside) = (opened.world.llm.kind(), opened.text.clone(), opened.acts_outside());
-                Ok(Played { stretches, problems, summary, answers, model, run, text, acts_outside })
-            })
-        }
-        Err(error) => Err(error),
-    };
-    opened.close().await;
-    played
+    Ok((opened, clock))
 }
 
 /// What the program is given: no argument that stands for a secret result. What is secret of it is in no recording.
@@ -287,6 +328,7 @@ pub(crate) fn configuration(program: &Path, path: &Path, settings: &Map) -> Resu
     file.starts_in_think = own.starts_in_think.or(file.starts_in_think);
     file.turn_timeout = own.turn_timeout.or(file.turn_timeout);
     file.yield_grace = own.yield_grace.or(file.yield_grace);
+    file.zone = own.zone.or(file.zone);
     Ok(file)
 }
 

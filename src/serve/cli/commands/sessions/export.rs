@@ -17,8 +17,10 @@ use crate::host::otel::wire::encode;
 use crate::host::session::spans_of;
 use crate::host::stored::{Opened, Stored};
 use crate::host::text::{cut, one_line};
-use crate::host::travel::{self, Step};
+use crate::host::travel::{self, At, Step};
+use crate::serve::cli::commands::sessions::export_test::{TestExport, export_test};
 use crate::serve::cli::commands::sessions::kept::{local, opened, records, to_json, waited};
+use crate::serve::cli::commands::sessions::travel::at;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put_bytes};
 use crate::serve::cli::machinery::test_file::quoted;
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
@@ -33,7 +35,7 @@ const MAX_SHOWN: usize = 200;
 pub(crate) struct ExportArguments {
     /// The session
     pub(crate) id: String,
-    /// As what: a journal that `--journal` opens, a text for people, the events for programs, or traces
+    /// As what: a journal that `--journal` opens, a text for people, the events for programs, a test with its recording, or traces
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
     /// Where to, a new file [default: standard output]
@@ -43,6 +45,12 @@ pub(crate) struct ExportArguments {
     #[cfg(feature = "otel")]
     #[arg(long)]
     with_messages: bool,
+    /// With --format test, the last record of the session that counts [default: all do]
+    #[arg(long, value_name = "N", value_parser = at)]
+    until: Option<At>,
+    /// With --format test, expect what is said, too
+    #[arg(long)]
+    golden: bool,
     /// Write what is secret, too, into a file beside that of --output
     #[arg(long)]
     with_secrets: bool,
@@ -60,11 +68,24 @@ enum ExportFormat {
     /// Traces, as an OpenTelemetry collector takes them: a request's body (OTLP, protobuf)
     #[cfg(feature = "otel")]
     Otlp,
+    /// A scripted conversation, and beside it what models and tools answered
+    Test,
 }
 
 /// Writes a session down.
 pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArguments) -> Result<Exit, Failure> {
-    let ExportArguments { format, output, with_secrets, .. } = arguments;
+    let ExportArguments { format, output, until, golden, with_secrets, .. } = arguments;
+    if *format == ExportFormat::Test {
+        let output = output.as_deref().filter(|_| !with_secrets).ok_or_else(|| {
+            Failure::wrong(
+                "a test is written into a file of its own; add --output NAME.test.md, without --with-secrets",
+            )
+        })?;
+        return export_test(console, &TestExport { address, output, until: *until, golden: *golden });
+    }
+    if until.is_some() || *golden {
+        return Err(Failure::wrong("--until and --golden are for --format test"));
+    }
     if *with_secrets && (*format != ExportFormat::Jsonl || output.is_none()) {
         return Err(Failure::wrong(
             "--with-secrets is for a journal in a file of its own; add --output FILE, with --format jsonl",
@@ -93,7 +114,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
             let service = console.environment.otel.service_name.as_deref();
             (encode(&spans, service, &console.secrets), pieces)
         }
-        ExportFormat::Md | ExportFormat::Json => {
+        ExportFormat::Md | ExportFormat::Json | ExportFormat::Test => {
             let opened = opened(address)?;
             let steps = travel::whole_history(&opened.records).map_err(session_failure)?;
             let stored = waited(opened.describe(address))?;
@@ -118,14 +139,19 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
     Ok(Exit::Finished)
 }
 
+/// That there is such a file.
+pub(super) fn exists_already(path: &Path) -> Failure {
+    let path = path.display();
+    Failure::wrong(format!("{path}: it exists already; name another file with --output, or remove this one"))
+}
+
 /// Into a new file; with the secrets of these records beside it.
 fn write(path: &Path, text: &[u8], with_secrets_of: Option<&Vec<Record>>) -> Result<(), Failure> {
     let failure = |cause: io::Error| {
-        let path = path.display();
         if cause.kind() == io::ErrorKind::AlreadyExists {
-            let message = format!("{path}: it exists already; name another file with --output, or remove this one");
-            return Failure::wrong(message);
+            return exists_already(path);
         }
+        let path = path.display();
         Failure::failed(format!("{path}: cannot write: {cause}; name another file with --output"))
     };
     copy::make(path).map_err(failure)?;

@@ -3,6 +3,7 @@
 mod delete;
 mod diff;
 mod export;
+mod export_test;
 pub(super) mod kept;
 mod profile;
 mod send;
@@ -96,7 +97,7 @@ enum SessionsCommand {
     Fork(ForkArguments),
     /// How two sessions differ: how long they did the same, what each did then, and the variables
     Diff(DiffArguments),
-    /// Writes a session down: a journal, a text for people, or events for programs
+    /// Writes a session down: a journal, a text for people, events for programs, or a test with its recording
     Export(ExportArguments),
     /// What sessions have spent, by playbooks and lines: tokens, time, cost
     Profile(ProfileArguments),

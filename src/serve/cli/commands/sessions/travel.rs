@@ -71,7 +71,7 @@ pub(crate) struct ForkArguments {
 }
 
 /// A point as people write it.
-fn at(text: &str) -> Result<At, String> {
+pub(super) fn at(text: &str) -> Result<At, String> {
     text.parse()
         .map_err(|_| "write the number of a record, as in 41, or with that of a move behind it, as in 41.3".to_owned())
 }

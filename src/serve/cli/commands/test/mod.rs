@@ -1,7 +1,7 @@
 //! `playhouse test [PATH…]`: scripted conversations, without a model and without a network.
 
 pub(super) mod compare;
-mod record;
+pub(super) mod record;
 mod replay;
 
 use std::cell::RefCell;

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use crate::diagnostic::render;
 use crate::host::cassette::file::{Cassette, write_whole};
 use crate::host::cassette::recording::{Case, record};
+use crate::host::cassette::redact::Redaction;
 use crate::host::cassette::take::{Counts, Mode, Take};
 use crate::host::config::FileConfig;
+use crate::host::secrets::Secrets;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::recorded_test::{path_of, take_beside, take_with};
 use crate::serve::cli::machinery::test_file::TestFile;
@@ -47,22 +49,7 @@ pub(super) async fn record_test(
     let played = play_with(path, &path.with_file_name(&test.program), test, launch).await?;
     let program = played.run.as_ref().map(|run| run.program.clone());
     let program = program.ok_or_else(|| unkept("the program was refused, so there is nothing to record".to_owned()))?;
-    let file = FileConfig::find(None, Some(&path.with_file_name(&test.program))).map_err(|error| error.to_string())?;
-    if test.live_tools && !file.redact.is_empty() {
-        return Err(unkept(
-            "what live tools answer can have no stand-ins; take `redact` out of playhouse.toml, or `- tools: live` out of \
-             the test"
-                .to_owned(),
-        ));
-    }
-    let case = Case {
-        rules: &file.redact,
-        text,
-        public: &public_text(path, test, &program),
-        declared: &declared_secrets(&program),
-        secrets: &secrets,
-    };
-    let (cassette, redaction) = record(std::slice::from_ref(&take), &case).map_err(unkept)?;
+    let (cassette, redaction) = cassette_of(path, (text, test), &program, &take, &secrets, false).map_err(unkept)?;
     let text = redaction.apply(text);
     let test = reread(&name, &text)?;
     let missing = check_arguments(&test, &take, &cassette).map_err(unkept)?;
@@ -85,6 +72,38 @@ pub(super) async fn record_test(
     }
 }
 
+/// The cassette of what a take was told, and what has to be done with the test's text, too. `is_exact`: everything is to
+/// happen again.
+///
+/// # Errors
+/// Something has no stand-in, or a secret would be in it; in words.
+pub(in crate::serve::cli::commands) fn cassette_of(
+    path: &Path,
+    (text, test): (&str, &TestFile),
+    program: &Program,
+    take: &Arc<Take>,
+    secrets: &Secrets,
+    is_exact: bool,
+) -> Result<(Cassette, Redaction), String> {
+    let file = FileConfig::find(None, Some(&path.with_file_name(&test.program))).map_err(|error| error.to_string())?;
+    if test.live_tools && !file.redact.is_empty() {
+        return Err(
+            "what live tools answer can have no stand-ins; take `redact` out of playhouse.toml, or `- tools: live` \
+                    out of the test"
+                .to_owned(),
+        );
+    }
+    let case = Case {
+        rules: &file.redact,
+        text,
+        public: &public_text(path, test, program),
+        declared: &declared_secrets(program),
+        secrets,
+        is_exact,
+    };
+    record(std::slice::from_ref(take), &case)
+}
+
 /// What is no secret of anybody's: the program's text, and tools that are written down.
 fn public_text(path: &Path, test: &TestFile, program: &Program) -> String {
     let sources = program.sources.iter().map(|(_, file)| file.text.to_string());
@@ -97,7 +116,7 @@ fn declared_secrets(program: &Program) -> Vec<Arc<str>> {
     variables.filter(|variable| variable.secret).map(|variable| variable.name.clone()).collect()
 }
 
-fn reread(name: &str, text: &str) -> Result<TestFile, String> {
+pub(in crate::serve::cli::commands) fn reread(name: &str, text: &str) -> Result<TestFile, String> {
     let mut sources = Sources::default();
     let file = sources.add(name, text);
     TestFile::parse(file, text).map_err(|findings| {
@@ -130,7 +149,7 @@ fn check_arguments(test: &TestFile, take: &Take, cassette: &Cassette) -> Result<
 }
 
 /// Plays the test with what was recorded, and nothing else.
-async fn replay(
+pub(in crate::serve::cli::commands) async fn replay(
     path: &Path,
     test: &TestFile,
     chosen: &ChosenClassifier<'_>,
