@@ -182,7 +182,7 @@ async fn record(
     launch.take = Some(take.clone());
     let secrets = launch.workshop.secrets.clone();
     let program = output.with_file_name(&test.program);
-    let (opened, _) = open_test(output, &program, test, launch).await.map_err(|error| error.to_string())?;
+    let (opened, _) = open_test(output, &program, None, test, launch).await.map_err(|error| error.to_string())?;
     test.settings.extend(settings_beside(&opened.settings, &begun.settings));
     let World { llm, classifier, tools, options, .. } = &opened.world;
     let cast = Cast { llm: &**llm, classifier: &**classifier, tools, constrain: options.constrain };
