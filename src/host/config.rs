@@ -54,6 +54,8 @@ pub struct Environment {
     pub sessions: Option<PathBuf>,
     /// `PLAYHOUSE_LOCAL_PORTS`: where servers of models are looked for on this machine.
     pub local_ports: Option<String>,
+    /// `GITHUB_STEP_SUMMARY`: what GitHub shows as the summary of a job's step.
+    pub github_step_summary: Option<PathBuf>,
     /// The system's time zone, by its name in the IANA database; none: it is not known.
     pub zone: Option<String>,
 }
@@ -177,6 +179,7 @@ impl Environment {
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
             sessions: get("PLAYHOUSE_SESSIONS").map(PathBuf::from),
             local_ports: get("PLAYHOUSE_LOCAL_PORTS"),
+            github_step_summary: folder("GITHUB_STEP_SUMMARY"),
             zone: None,
         }
     }

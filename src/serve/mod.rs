@@ -12,6 +12,9 @@ pub mod http;
 #[cfg(all(feature = "mcp", feature = "serve"))]
 pub mod mcp;
 
+#[cfg(feature = "cli")]
+pub mod report;
+
 #[cfg(any(feature = "cli", feature = "dap", feature = "serve"))]
 #[cfg_attr(
     not(all(feature = "cli", feature = "dap", feature = "serve")),

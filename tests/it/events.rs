@@ -88,6 +88,7 @@ fn secrets_are_masked() {
             name: "Pay".into(),
             kind: CallKind::Tool,
             arguments: vec![("key".into(), secret("s3cret")), ("n".into(), Tracked::new(Value::Int(2), Origin::CODE))],
+            written_in: None,
         },
         Fact::CallFinished {
             call: CallId(1),

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod breaks;
+mod checks;
 mod chunks;
 mod classify;
 mod cli;

@@ -10,7 +10,9 @@ use crate::host::checks::past::{Call, Past, holds_secret, playbook_of};
 use crate::host::events::PublicBody;
 use crate::host::secrets::MASK;
 use crate::host::text::regex_fault;
-use crate::lang::evaluation::checks::{self, ArgumentPattern, CallPattern, Check, Pattern, ResultPattern, ValuePattern};
+use crate::lang::evaluation::checks::{
+    self, ArgumentPattern, CallPattern, Check, Pattern, ResultPattern, ValuePattern,
+};
 use crate::value::Value;
 use crate::vm::protocol::CallKind;
 
@@ -80,7 +82,9 @@ impl Atom {
                 (AtomKind::UserSays(compile(pattern, findings)?), format!("user says {}", check.text_at(pattern.span)))
             }
             checks::Atom::Reaches { place, line } => {
-                let text = line.as_ref().map_or_else(|| place.text.to_string(), |line| format!("{}:{}", place.text, line.text));
+                let text = line
+                    .as_ref()
+                    .map_or_else(|| place.text.to_string(), |line| format!("{}:{}", place.text, line.text));
                 let (agent, place) = split_agent(&place.text);
                 let line = line.as_ref().map(|line| line.text.clone());
                 (AtomKind::Reaches { agent: agent.map(Arc::from), place: place.into(), line }, text)
@@ -121,7 +125,6 @@ impl Atom {
     }
 
     /// What the event at the index is to it.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "pairs of an atom and what it is about")]
     pub(super) fn matches(&self, past: &Past<'_>, index: usize) -> Match {
         let event = &past.run.events[index];
         let is_it = match (&self.kind, &event.body) {
@@ -176,7 +179,9 @@ impl Match {
     fn and(self, wanted: &ArgumentAtom, found: &Value, secret: &dyn Fn() -> String) -> Match {
         let argument = match wanted {
             ArgumentAtom::Json(wanted) => fits(wanted, found, secret),
-            ArgumentAtom::Matches(pattern) if pattern.is_match(&found.to_text()) && !is_masked(found) => Match::of(true),
+            ArgumentAtom::Matches(pattern) if pattern.is_match(&found.to_text()) && !is_masked(found) => {
+                Match::of(true)
+            }
             ArgumentAtom::Matches(_) | ArgumentAtom::Binds(_) if holds_secret(found) => Match::Hidden(secret()),
             ArgumentAtom::Matches(_) => Match::No,
             ArgumentAtom::Binds(name) => {

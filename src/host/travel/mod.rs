@@ -6,6 +6,8 @@ mod diff;
 
 mod fork;
 
+mod many;
+
 mod point;
 
 mod run;
@@ -16,6 +18,7 @@ mod timeline;
 
 pub use crate::host::travel::diff::{Difference, VariableDifference, diff};
 pub use crate::host::travel::fork::{Changes, Edit, Fork, can_go_on, fork};
+pub use crate::host::travel::many::each_run;
 pub use crate::host::travel::point::{At, Point, PointFault};
 pub use crate::host::travel::run::Run;
 pub use crate::host::travel::steps::{Step, history, steps, whole_history, words_of};

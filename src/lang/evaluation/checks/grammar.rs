@@ -55,7 +55,11 @@ pub const CHECKS: [Rule; 14] = [
         "at most 1 Refund(order_id: $id) per $id",
         "it happens no more than so often, for each value of `$x`",
     ),
-    rule("`atom only after atom`", "Refund($id) only after Verify($id)", "before each of the first is one of the second"),
+    rule(
+        "`atom only after atom`",
+        "Refund($id) only after Verify($id)",
+        "before each of the first is one of the second",
+    ),
     rule(
         "`call only knowing call`",
         r#"Refund($id) only knowing Verify($id) returns {"ok": true}"#,

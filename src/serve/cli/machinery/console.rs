@@ -21,6 +21,8 @@ pub enum Exit {
     Wrong,
     /// The program waits for the user, and nobody says anything more.
     Waits,
+    /// Too little is known to say yes or no.
+    TooLittle,
 }
 
 impl Exit {
@@ -31,6 +33,7 @@ impl Exit {
             Exit::Failed => 1,
             Exit::Wrong => 2,
             Exit::Waits => 3,
+            Exit::TooLittle => 4,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What commands write in the same way: JSON, columns, how many findings there are; and the question before something
 //! that cannot be undone.
 
+use std::fs;
 use std::io;
+use std::path::Path;
 
 use clap::ValueEnum;
 
@@ -32,6 +34,17 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Writes a file that is read whole: nobody sees a part of it, and one that is there stays if this fails.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".part");
+    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|cause| {
+        let _ = fs::remove_file(&temporary);
+        Failure::failed(format!("{}: cannot write: {cause}; name another file", path.display()))
+    })
 }
 
 /// How many of the findings are of this severity.

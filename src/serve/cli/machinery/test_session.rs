@@ -11,13 +11,15 @@ use crate::host::clock::TestClock;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
-use crate::host::launch::{Choices, Launch, LaunchError, Source, StartOptions, Workshop, find_entry};
+use crate::host::launch::{Choices, Launch, LaunchError, Source, StartOptions, Workshop, find_entry, inventory};
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::host::program::ToolInventory;
 use crate::host::session::{Interest, Notice, SendError, Session};
 use crate::host::summary::SkippedWire;
 use crate::host::travel::Run;
+use crate::serve::cli::machinery::beside::folder_of;
 use crate::serve::cli::machinery::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
     instant,
@@ -49,6 +51,8 @@ pub(crate) struct Played {
     pub(crate) skipped: Vec<SkippedWire>,
     /// All that happened; none: the program was refused.
     pub(crate) run: Option<Run>,
+    /// The tools that there were.
+    pub(crate) tools: ToolInventory,
 }
 
 /// The trigger classifier that the command line wants.
@@ -74,7 +78,7 @@ impl ChosenClassifier<'_> {
 
 /// Plays a test. The error says why it cannot begin.
 pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Played, String> {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let program = path.with_file_name(&test.program);
     let name = path.display().to_string();
     let replies = Arc::new(Replies::new(&name, test)?);
@@ -104,7 +108,8 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
         Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
             let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
             let stretches = vec![Stretch { outcome, ..Stretch::default() }];
-            return Ok(Played { stretches, problems: Vec::new(), skipped: Vec::new(), run: None });
+            let tools = ToolInventory::default();
+            return Ok(Played { stretches, problems: Vec::new(), skipped: Vec::new(), run: None, tools });
         }
         Err(error) => return Err(error.to_string()),
     };
@@ -126,8 +131,9 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
             stage.perform(session).await.map(|mut problems| {
                 problems.splice(0..0, replies.problems());
                 let Stage { stretches, skipped, events, .. } = stage;
-                let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
-                Played { stretches, problems, skipped, run }
+                let run = Run::listened(SESSION.into(), opened.program.clone(), events);
+                let run = Some(run.with_arguments(test.arguments.clone()));
+                Played { stretches, problems, skipped, run, tools: inventory(&opened.world.tools) }
             })
         }
         Err(error) => Err(error.to_string()),

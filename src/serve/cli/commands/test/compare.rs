@@ -3,16 +3,20 @@
 use crate::serve::cli::machinery::test_file::{
     ExpectedCall, ExpectedOutcome, Stretch, TestFile, TestStepKind, comparable, quoted,
 };
+use crate::serve::report::Problem;
 use crate::value::Value;
 
-/// All differences as text; empty if there are none. `name` is the file's.
-pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch]) -> String {
-    let mut text = String::new();
+/// All differences, each with its text for people. `name` is the file's.
+pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch]) -> Vec<(Problem, String)> {
+    let mut found = Vec::new();
     let outcome = stretches.last().and_then(|stretch| stretch.outcome.as_ref());
     for (index, range) in test.stretches().into_iter().enumerate() {
         for step in &test.steps[range] {
             let (expected, actual) = match (stretches.get(index), &step.kind) {
-                (_, TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_)) => continue,
+                (
+                    _,
+                    TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_) | TestStepKind::Expect(_),
+                ) => continue,
                 (_, TestStepKind::ExpectOutcome(expected)) => match outcome {
                     Some(actual) if expected.covers(actual) => continue,
                     actual => (vec![expected.text()], actual.map(ExpectedOutcome::text).into_iter().collect()),
@@ -35,12 +39,15 @@ pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch]) -> Str
                 }
             };
             if expected != actual {
-                text.push_str(&format!("{name}:{}: {} differs\n", step.line, step.kind.heading()));
-                text.push_str(&difference(&expected, &actual));
+                let difference = difference(&expected, &actual);
+                let what = format!("{} differs", step.kind.heading());
+                let text = format!("{name}:{}: {what}\n{difference}", step.line);
+                let told = format!("{what}\n{}", difference.trim_end());
+                found.push((Problem { file: name.to_owned(), line: Some(step.line), text: told }, text));
             }
         }
     }
-    text
+    found
 }
 
 /// Utterances as the lines of a test file; between two of them stands an empty line.

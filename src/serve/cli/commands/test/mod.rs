@@ -1,22 +1,24 @@
 //! `playhouse test [PATH…]`: scripted conversations, without a model and without a network.
 
 mod compare;
+mod conversation;
+mod rules;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use self::compare::compare;
-use crate::diagnostic::render;
+use self::conversation::{Options, run_conversation};
+use crate::host::clock::{Clock, SystemClock};
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
-use crate::serve::cli::machinery::test_file::TestFile;
-use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
-use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
-use crate::serve::show::skipped;
-use crate::span::Sources;
+use crate::serve::cli::machinery::output::{Format, write_whole};
+use crate::serve::cli::machinery::rules_file::RULES;
+use crate::serve::cli::machinery::test_session::ChosenClassifier;
+use crate::serve::cli::machinery::trigger_tests::{TableOptions, TableOutcome, TriggerTable, judge_table, run_table};
+use crate::serve::report::{CaseReport, FileReport, Problem, Report, TestVerdict};
 
 /// How the names of trigger tables end.
 const TABLE: &str = ".triggers.md";
@@ -26,7 +28,8 @@ Examples:
   playhouse test                     all *.test.md and *.triggers.md below this folder
   playhouse test shop.test.md
   playhouse test shop.test.md --bless    writes what happened in the place of what was expected
-  playhouse test shop --repeat 20    says whether it is always the same";
+  playhouse test shop --repeat 20    says whether it is always the same
+  playhouse test --junit tests.xml   also for a server that reads JUnit's reports";
 
 /// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; judges
 /// labelled cases of what fires (`*.triggers.md`)
@@ -48,6 +51,15 @@ pub(crate) struct TestArguments {
     /// A trigger that the classifier does not judge counts as one that did not fire (`*.triggers.md`)
     #[arg(long)]
     strict: bool,
+    /// For whom: text for people, or an object for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Write a report in JUnit's XML, too
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Annotate the first problems for GitHub Actions, and add a table to the job's summary
+    #[arg(long, conflicts_with = "format")]
+    github: bool,
 }
 
 /// Runs all tests, one after the other.
@@ -62,112 +74,84 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
         ));
     }
     let runtime = runtime()?;
-    let (mut n_passed, mut n_failed) = (0, 0);
+    let mut report = Report::default();
     for path in &files {
-        let verdict = runtime.block_on(run_file(console, arguments, path))?;
-        let (word, text) = match verdict {
-            Verdict::Passed(report) => ("ok", report),
-            Verdict::Blessed => ("blessed", String::new()),
-            Verdict::Failed(text) => ("FAILED", text),
-        };
-        if word == "FAILED" {
-            n_failed += 1;
-        } else {
-            n_passed += 1;
+        let file = runtime.block_on(run_file(console, arguments, path))?;
+        if arguments.format == Format::Text {
+            let word = match file.verdict() {
+                TestVerdict::Passed if file.is_blessed => "blessed",
+                TestVerdict::Passed => "ok",
+                TestVerdict::Undecided => "UNDECIDED",
+                TestVerdict::Failed => "FAILED",
+            };
+            put(&format!("{word} {}\n{}", file.path, indented(&file.text())))?;
         }
-        put(&format!("{word} {}\n{}", path.display(), indented(&text)))?;
+        report.files.push(file);
     }
-    put(&format!("{n_passed} passed, {n_failed} failed\n"))?;
-    Ok(if n_failed > 0 { Exit::Failed } else { Exit::Finished })
+    match arguments.format {
+        Format::Text => put(&format!("{}\n", report.totals()))?,
+        Format::Json => put(&format!("{}\n", report.json()))?,
+    }
+    write_reports(console, arguments, &report)?;
+    let has = |verdict| report.n_of(verdict) > 0;
+    Ok(match (has(TestVerdict::Failed), has(TestVerdict::Undecided)) {
+        (true, _) => Exit::Failed,
+        (false, true) => Exit::TooLittle,
+        (false, false) => Exit::Finished,
+    })
 }
 
-/// What came of one test.
-enum Verdict {
-    /// What there is to know all the same: the scores of a table, lines that a conversation has left out.
-    Passed(String),
-    /// It was rewritten.
-    Blessed,
-    /// Why, for people.
-    Failed(String),
+/// For machines, beside what people read.
+fn write_reports(console: &Console, arguments: &TestArguments, report: &Report) -> Result<(), Failure> {
+    if let Some(path) = &arguments.junit {
+        write_whole(path, &report.junit())?;
+    }
+    if arguments.github {
+        put(&report.github_annotations())?;
+        if let Some(path) = &console.environment.github_step_summary {
+            let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            let written = opened.and_then(|mut file| file.write_all(report.github_summary().as_bytes()));
+            written
+                .map_err(|cause| Failure::failed(format!("{}: cannot write the summary: {cause}", path.display())))?;
+        }
+    }
+    Ok(())
 }
 
-async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> Result<Verdict, Failure> {
+async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> Result<FileReport, Failure> {
     let name = path.display().to_string();
     let classifier = ChosenClassifier { id: arguments.classifier.as_deref(), environment: &console.environment };
-    if name.ends_with(TABLE) {
-        let options = TableOptions { strict: arguments.strict, repeat: arguments.repeat, color: console.color };
-        let judge =
-            async |program: &Program, table: &TriggerTable| judge_table(path, program, table, &classifier).await;
-        let outcome = run_table(path, options, judge).await;
-        return Ok(if outcome.passed { Verdict::Passed(outcome.text) } else { Verdict::Failed(outcome.text) });
+    if !name.ends_with(TABLE) {
+        let options = Options { repeat: arguments.repeat, bless: arguments.bless, color: console.color };
+        return run_conversation(path, options, &classifier).await;
     }
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(cause) => return Ok(Verdict::Failed(format!("{name}: cannot read: {cause}; check the path"))),
-    };
-    let mut sources = Sources::default();
-    let file = sources.add(name.as_str(), text.as_str());
-    let test = match TestFile::parse(file, &text) {
-        Ok(test) => test,
-        Err(findings) => return Ok(Verdict::Failed(render(&findings, &sources, console.color))),
-    };
-    let played = match play(path, &test, &classifier).await {
-        Ok(played) => played,
-        Err(why) => return Ok(Verdict::Failed(why)),
-    };
-    for round in 2..=arguments.repeat {
-        let again = play(path, &test, &classifier).await;
-        if let Some(difference) = difference(&played, &again) {
-            return Ok(Verdict::Failed(format!("{name}: run {round} differs from run 1: {difference}")));
+    let began = SystemClock.now();
+    let options = TableOptions { strict: arguments.strict, repeat: arguments.repeat, color: console.color };
+    let judge = async |program: &Program, table: &TriggerTable| judge_table(path, program, table, &classifier).await;
+    let TableOutcome { passed, text } = run_table(path, options, judge).await;
+    let (case, details) = match passed {
+        true => (CaseReport::passed("triggers"), text),
+        false => {
+            let problem = Problem { file: name.clone(), line: None, text: text.clone() };
+            (CaseReport::failed("triggers", text, vec![problem]), String::new())
         }
-    }
-    if !played.problems.is_empty() {
-        // What happened is not what the test is about, so it is not to be kept either.
-        let differences = compare(&name, &test, &played.stretches);
-        return Ok(Verdict::Failed(format!("{}\n{differences}", played.problems.join("\n"))));
-    }
-    if arguments.bless {
-        let mut blessed = test.clone();
-        blessed.bless(&played.stretches);
-        let blessed = blessed.render();
-        if blessed != text {
-            std::fs::write(path, blessed)
-                .map_err(|cause| Failure::failed(format!("{name}: cannot write: {cause}; make it writable")))?;
-            return Ok(Verdict::Blessed);
-        }
-        return Ok(Verdict::Passed(String::new()));
-    }
-    let differences = compare(&name, &test, &played.stretches);
-    let left_out = match skipped(&played.skipped) {
-        lines if lines.is_empty() => lines,
-        lines => format!("lines left out:\n{lines}"),
     };
-    Ok(if differences.is_empty() { Verdict::Passed(left_out) } else { Verdict::Failed(differences + &left_out) })
-}
-
-/// In what two runs of one test differ.
-fn difference(first: &Played, again: &Result<Played, String>) -> Option<String> {
-    match again {
-        Err(why) => Some(why.clone()),
-        Ok(again) if again.problems != first.problems => Some(again.problems.join("\n")),
-        Ok(again) => {
-            let stretches = first.stretches.iter().zip(&again.stretches);
-            let index = stretches.clone().position(|(first, again)| first != again);
-            let index = index.or((first.stretches.len() != again.stretches.len()).then(|| stretches.count()))?;
-            Some(format!(
-                "stretch {} was\n{:#?}\nand is now\n{:#?}",
-                index + 1,
-                first.stretches.get(index),
-                again.stretches.get(index)
-            ))
-        }
-    }
+    let ms = u64::try_from(SystemClock.now().0 - began.0).unwrap_or(0);
+    let title = String::new();
+    Ok(FileReport { path: name, title, cases: vec![case], details, is_blessed: false, ms, run: None })
 }
 
 /// All test files that `path` means, sorted. Hidden folders are left out.
 fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let wrong = |cause: io::Error| Failure::wrong(format!("{}: cannot read: {cause}; check the path", path.display()));
     if !path.metadata().map_err(wrong)?.is_dir() {
+        if path.to_string_lossy().ends_with(RULES) {
+            return Err(Failure::wrong(format!(
+                "{}: rules are no test; they are checked with each test of their program, and with stored sessions by \
+                 `playhouse sessions check --rules`",
+                path.display()
+            )));
+        }
         files.push(path.to_owned());
         return Ok(());
     }

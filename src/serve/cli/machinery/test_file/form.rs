@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::host::checks::Written;
 use crate::value::{Map, Value};
 use crate::vm::protocol::Signal;
 
@@ -57,6 +58,8 @@ pub enum TestStepKind {
     ExpectCalls(Vec<ExpectedCall>),
     /// `## Outcome`: how it ends.
     ExpectOutcome(ExpectedOutcome),
+    /// `## Expect`: what holds of the whole conversation.
+    Expect(Vec<Written>),
 }
 
 /// A reply of the model.
@@ -149,6 +152,13 @@ impl TestFile {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
+    /// The checks of `## Expect`.
+    pub fn checks<'t>(&'t self) -> impl Iterator<Item = &'t Written> {
+        let of_step =
+            |step: &'t TestStep| if let TestStepKind::Expect(checks) = &step.kind { Some(checks) } else { None };
+        self.steps.iter().filter_map(of_step).flatten()
+    }
+
     /// Puts what a run did in the place of what was expected (`--bless`): the sections that are there are
     /// rewritten, and a file without any gets speech, calls and an outcome. `stretches` are those of the run.
     pub fn bless(&mut self, stretches: &[Stretch]) {
@@ -194,13 +204,16 @@ impl TestStepKind {
             TestStepKind::ExpectVariables(_) => "Variables",
             TestStepKind::ExpectCalls(_) => "Calls",
             TestStepKind::ExpectOutcome(_) => "Outcome",
+            TestStepKind::Expect(_) => "Expect",
         }
     }
 
     /// The same section with what `actual` holds; what was not compared is left out again.
     fn blessed(&self, actual: &Stretch) -> TestStepKind {
         match self {
-            TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_) => self.clone(),
+            TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_) | TestStepKind::Expect(_) => {
+                self.clone()
+            }
             TestStepKind::ExpectSay(_) => TestStepKind::ExpectSay(actual.said.clone()),
             TestStepKind::ExpectVariables(expected) => TestStepKind::ExpectVariables(
                 expected.iter().map(|(name, _)| (name.clone(), actual.variables.get(&**name).cloned())).collect(),

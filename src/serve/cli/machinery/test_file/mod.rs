@@ -4,6 +4,7 @@
 //! and ends where the program waits for the user again or is over. Replies are given in the order written, unless
 //! the file names a model; expected parts are compared at the end of their stretch.
 
+mod checks;
 mod form;
 pub(crate) mod item;
 pub(crate) mod lines;

@@ -16,7 +16,7 @@ use crate::value::Map;
 use crate::vm::protocol::Timestamp;
 
 /// The headings there are.
-const HEADINGS: [&str; 7] = ["User", "Event", "Model", "Says", "Calls", "Variables", "Outcome"];
+const HEADINGS: [&str; 8] = ["User", "Event", "Model", "Says", "Calls", "Variables", "Outcome", "Expect"];
 
 /// What can stand in the list at the top.
 const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`";
@@ -52,8 +52,8 @@ pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>
 struct StretchReader {
     /// The expected parts, by heading.
     expected: HashMap<&'static str, Span>,
-    /// The file's outcome.
-    outcome: Option<Span>,
+    /// What stands at the end of the file, by heading: the outcome, the checks.
+    last: Vec<(&'static str, Span)>,
 }
 
 impl Reader {
@@ -117,6 +117,7 @@ impl Reader {
             "Calls" => self.read_items(heading, lines, call).map(TestStepKind::ExpectCalls),
             "Variables" => self.read_items(heading, lines, variable).map(TestStepKind::ExpectVariables),
             "Outcome" => self.read_line(heading, lines, OUTCOMES, outcome).map(TestStepKind::ExpectOutcome),
+            "Expect" => self.read_checks(heading, lines).map(TestStepKind::Expect),
             _ => {
                 self.unknown_heading(heading, heading.text());
                 None
@@ -124,15 +125,20 @@ impl Reader {
         }
     }
 
-    /// Expected parts stand after the replies of their stretch, each once; the outcome stands last.
+    /// Expected parts stand after the replies of their stretch, each once; outcome and checks stand last.
     fn check_order(&mut self, stretch: &mut StretchReader, heading: Line<'_>, kind: &TestStepKind) {
-        if let Some(outcome) = stretch.outcome {
-            let message = format!("`## {}` stands behind the outcome", kind.heading());
-            self.report(heading, "after-outcome", message, "move `## Outcome` to the end of the file");
-            self.also(outcome, "the outcome is here");
+        let is_last = matches!(kind, TestStepKind::ExpectOutcome(_) | TestStepKind::Expect(_));
+        let before = |(last, _): &&(&str, Span)| !is_last || *last == kind.heading();
+        if let Some(&(last, span)) = stretch.last.iter().find(before) {
+            let message = format!("`## {}` stands behind `## {last}`", kind.heading());
+            let next = "put it before `## Outcome` and `## Expect`, which end the file and stand there once";
+            self.report(heading, "after-end", message, next);
+            self.also(span, "that is here");
             return;
         }
-        if kind.begins() {
+        if is_last {
+            stretch.last.push((kind.heading(), heading.span(self.file)));
+        } else if kind.begins() {
             stretch.expected.clear();
         } else if let TestStepKind::Reply(_) = kind {
             if let Some((first, &span)) = stretch.expected.iter().min_by_key(|(_, span)| span.start) {
@@ -150,9 +156,6 @@ impl Reader {
             } else {
                 stretch.expected.insert(kind.heading(), span);
             }
-            if matches!(kind, TestStepKind::ExpectOutcome(_)) {
-                stretch.outcome = Some(span);
-            }
         }
     }
 
@@ -161,21 +164,21 @@ impl Reader {
         let next = match nearest(words, HEADINGS.into_iter()) {
             Some(known) => format!("did you mean `## {known}`?"),
             None => {
-                "headings are `## User`, `## Event`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`"
-                    .to_owned()
+                let headings: Vec<String> = HEADINGS.iter().map(|heading| format!("`## {heading}`")).collect();
+                format!("headings are {}", headings.join(", "))
             }
         };
         self.report(line, "unknown-heading", format!("there is no heading `{text}`"), next);
     }
 
-    fn unexpected(&mut self, line: Line<'_>, place: &str, next: &str) {
+    pub(super) fn unexpected(&mut self, line: Line<'_>, place: &str, next: &str) {
         if line.raw.starts_with('#') {
             return self.unknown_heading(line, line.text());
         }
         self.report(line, "unexpected-text", format!("this line does not belong in {place}"), next);
     }
 
-    fn empty(&mut self, heading: Line<'_>, next: &str) {
+    pub(super) fn empty(&mut self, heading: Line<'_>, next: &str) {
         self.report(heading, "empty-section", format!("`{}` is empty", heading.text()), next);
     }
 
