@@ -88,7 +88,8 @@ pub(crate) async fn play(steps: Vec<TestStep>, registry: Registry, root: SourceT
             TestStepKind::ExpectSay(_)
             | TestStepKind::ExpectVariables(_)
             | TestStepKind::ExpectCalls(_)
-            | TestStepKind::ExpectOutcome(_) => {}
+            | TestStepKind::ExpectOutcome(_)
+            | TestStepKind::Expect(_) => {}
         }
     }
     let n_messages = lines.len();

@@ -58,6 +58,8 @@ pub struct Environment {
     pub local_ports: Option<String>,
     /// `OTEL_…` and `TRACEPARENT`: where traces go.
     pub otel: OtelEnvironment,
+    /// `GITHUB_STEP_SUMMARY`: what GitHub shows as the summary of a job's step.
+    pub github_step_summary: Option<PathBuf>,
     /// The system's time zone, by its name in the IANA database; none: it is not known.
     pub zone: Option<String>,
 }
@@ -189,6 +191,7 @@ impl Environment {
                 is_disabled: get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")),
                 parent: get("TRACEPARENT"),
             },
+            github_step_summary: folder("GITHUB_STEP_SUMMARY"),
             zone: None,
         }
     }

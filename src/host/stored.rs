@@ -139,8 +139,7 @@ pub async fn list(place: &Place) -> Result<Vec<Stored>, JournalError> {
     Ok(sessions)
 }
 
-/// All sessions of a place, each looked at by `look`, in the order of their ids: as many at a time as there are processors,
-/// on threads for that. What became of one is told beside its id.
+/// All sessions of a place, each looked at by `look`, in the order of their ids, as [`look_at`] does.
 ///
 /// # Errors
 /// The place cannot be read, or is no store.
@@ -149,21 +148,31 @@ pub async fn look_at_all<T: Send + 'static>(
     look: impl Fn(Vec<Record>) -> Result<T, SessionError> + Send + Sync + 'static,
 ) -> Result<Vec<(Arc<str>, Result<T, SessionError>)>, JournalError> {
     let store = place.store();
-    let look = Arc::new(look);
     let mut ids: Vec<Arc<str>> = store.list().await?.into_iter().map(|listed| listed.id).collect();
     ids.sort_unstable();
+    Ok(look_at(ids.iter().map(|id| Address::new(store.clone(), id)).collect(), look).await)
+}
+
+/// Sessions, each looked at by `look`: as many at a time as there are processors, on threads for that. What became of one
+/// is told beside its id, in the order that was given.
+pub async fn look_at<T: Send + 'static>(
+    addresses: Vec<Address>,
+    look: impl Fn(Vec<Record>) -> Result<T, SessionError> + Send + Sync + 'static,
+) -> Vec<(Arc<str>, Result<T, SessionError>)> {
+    let look = Arc::new(look);
     let n_at_once = std::thread::available_parallelism().map_or(2, usize::from);
-    let looks = ids.into_iter().map(|id| {
-        let (address, look) = (Address::new(store.clone(), &id), look.clone());
+    let looks = addresses.into_iter().map(|address| {
+        let look = look.clone();
         async move {
             let looked = async {
                 let records = address.read().await?;
                 on_thread(move || look(records)).await
             };
-            (id, looked.await)
+            let looked = looked.await;
+            (address.session().clone(), looked)
         }
     });
-    Ok(stream::iter(looks).buffered(n_at_once).collect().await)
+    stream::iter(looks).buffered(n_at_once).collect().await
 }
 
 /// Reads and replays one session; it may be open in another process.

@@ -270,7 +270,8 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
             TestStepKind::ExpectSay(_)
             | TestStepKind::ExpectVariables(_)
             | TestStepKind::ExpectCalls(_)
-            | TestStepKind::ExpectOutcome(_) => {}
+            | TestStepKind::ExpectOutcome(_)
+            | TestStepKind::Expect(_) => {}
         }
     }
     let tools = Arc::new(tools);

@@ -72,6 +72,7 @@ fn without_chance(text: &str) -> String {
         (r#""(seq|prompt_tokens)":\d+"#, r#""$1":N"#),
         (r"process id \d+", "process id PID"),
         (r"(\(|: )\d+ ms\b", "${1}MS ms"),
+        (r#" time="\d+\.\d+""#, r#" time="S""#),
     ];
     replacements.iter().fold(text.to_owned(), |text, (pattern, with)| {
         Regex::new(pattern).unwrap().replace_all(&text, *with).into_owned()

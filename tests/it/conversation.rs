@@ -163,7 +163,10 @@ impl Conversation {
                     });
                     conversation.replies.push(ScriptEntry { error, ..ScriptEntry::reply(reply.text) });
                 }
-                TestStepKind::ExpectVariables(_) | TestStepKind::ExpectCalls(_) | TestStepKind::ExpectOutcome(_) => {}
+                TestStepKind::ExpectVariables(_)
+                | TestStepKind::ExpectCalls(_)
+                | TestStepKind::ExpectOutcome(_)
+                | TestStepKind::Expect(_) => {}
             }
         }
         conversation

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `markdown`, `markdown NAME.md` | a program without findings; with a name it is a file of this guide from here on |
 //! | `markdown NAME.test.md`, `NAME.triggers.md` | a test of those files; it passes |
+//! | `markdown NAME.rules.md` | rules of a program of those files, which are read |
 //! | `markdown PATH`, `text PATH` | an excerpt of a file of this repository: its lines stand there, in this order |
 //! | `text NAME.test.md` | the conversation of a test in this guide, in `tests/cases/guides/` or at this path |
 //! | `text transcript` | `$ playhouse …` is run beside the files of the guide and writes this; `< …` is what the user says |
@@ -195,6 +196,10 @@ impl Guide {
             let (stdout, stderr, code) = self.playhouse(&format!("test {name}"));
             return if code == Some(0) { Ok(()) } else { Err(stdout + &stderr) };
         }
+        if name.ends_with(".rules.md") {
+            let (stdout, stderr, code) = self.playhouse(&format!("sessions check --rules {name}"));
+            return if code == Some(0) { Ok(()) } else { Err(stdout + &stderr) };
+        }
         let own = name.replace(".md", ".tools.json");
         let tools = [own.as_str(), "tools.json"].into_iter().find(|tools| self.run.read(tools).starts_with('{'));
         let tools = tools.map_or(String::new(), |tools| format!(" --tools {tools}"));
@@ -249,7 +254,8 @@ impl Guide {
                 | TestStepKind::Written(_)
                 | TestStepKind::ExpectVariables(_)
                 | TestStepKind::ExpectCalls(_)
-                | TestStepKind::ExpectOutcome(_) => {}
+                | TestStepKind::ExpectOutcome(_)
+                | TestStepKind::Expect(_) => {}
             }
         }
         in_order(&block.text, &told, block.has("abridged"))

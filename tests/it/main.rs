@@ -4,6 +4,7 @@
 mod backtest;
 mod breaks;
 mod cassette;
+mod checks;
 mod chunks;
 mod classify;
 mod cli;

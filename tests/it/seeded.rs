@@ -4,6 +4,8 @@
 
 use fastrand::Rng;
 
+use crate::checks::grammar::check_one;
+use crate::checks::naive::monitors_are_right;
 use crate::dap::framing::dap_framing_one;
 use crate::evaluate::measured::a_model_is_not_told_to_differ_from_itself;
 use crate::fuzz::{expr_one, lang_parse_one};
@@ -95,6 +97,22 @@ fn component_check() {
     for _ in 0..N_INPUTS {
         component_check_one(&config, &bytes(&mut random, 120));
     }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn checks() {
+    let mut random = Rng::with_seed(12);
+    for _ in 0..N_INPUTS {
+        check_one(&String::from_utf8_lossy(&bytes(&mut random, 60)));
+    }
+}
+
+#[test]
+#[ignore = "200,000 traces: run in release by .ci/run"]
+fn monitors() {
+    let counts = monitors_are_right(N_INPUTS as u64);
+    assert!(counts.iter().all(|count| *count > 1_000), "{counts:?}");
 }
 
 #[test]

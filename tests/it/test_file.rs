@@ -272,7 +272,7 @@ fn errors_of_headings_and_their_order() {
         "a.test.md:10:1: there is no heading `## Sayz` [unknown-heading]
   did you mean `## Says`?
 a.test.md:14:1: there is no heading `## Stage directions` [unknown-heading]
-  headings are `## User`, `## Event`, `## Wait`, `## Set`, `## Model`, `## Says`, `## Calls`, `## Variables`, `## Outcome`
+  headings are `## User`, `## Event`, `## Wait`, `## Set`, `## Model`, `## Says`, `## Calls`, `## Variables`, `## Outcome`, `## Expect`
 a.test.md:18:1: there is no heading `### Calls` [unknown-heading]
   did you mean `## Calls`?",
     );
@@ -287,9 +287,9 @@ a.test.md:13:1: `## Model` stands behind the `## Says` of the same stretch [repl
     );
     check_steps(
         "## Outcome\n\nfinished\n\n## User\n\n> Hi.\n",
-        "a.test.md:9:1: `## User` stands behind the outcome [after-outcome]
-  move `## Outcome` to the end of the file
-  a.test.md:5:1: the outcome is here",
+        "a.test.md:9:1: `## User` stands behind `## Outcome` [after-end]
+  put it before `## Outcome` and `## Expect`, which end the file and stand there once
+  a.test.md:5:1: that is here",
     );
 }
 
@@ -436,4 +436,44 @@ fn any_prefix_of_a_file_is_read_or_refused_without_a_panic() {
     for (end, _) in EVERYTHING.char_indices() {
         let _ = findings(&EVERYTHING[..end]);
     }
+}
+
+#[test]
+fn checks_are_read_written_back_and_left_alone() {
+    let text = format!(
+        "{TOP}\n## Says\n\n> Hi.\n\n## Expect\n\n- Refund($id)  only after Verify($id)\n- says /a|b/\n\n## Outcome\n\nfinished\n"
+    );
+    let mut test = read(&text);
+    assert_eq!(test.render(), text);
+    let lines: Vec<(usize, String)> =
+        test.checks().map(|written| (written.line, written.check.text.to_string())).collect();
+    assert_eq!(lines, [(11, "Refund($id)  only after Verify($id)".to_owned()), (12, "says /a|b/".to_owned())]);
+    test.bless(&[Stretch { said: vec!["Bye.".to_owned()], ..Stretch::default() }]);
+    assert_eq!(test.render(), text.replace("Hi.", "Bye."));
+    // A file that expects nothing else is not given more.
+    let mut alone = read(&format!("{TOP}\n## Expect\n\n- never Refund\n"));
+    alone.bless(&[Stretch { said: vec!["Bye.".to_owned()], ..Stretch::default() }]);
+    assert_eq!(alone.render(), format!("{TOP}\n## Expect\n\n- never Refund\n"));
+}
+
+#[test]
+fn errors_of_checks() {
+    check_steps(
+        "## Expect\n\n- say /x/\nand more\n",
+        "a.test.md:7:7: no check goes on with `/x/` [bad-check]
+  did you mean `says`?
+a.test.md:8:1: this line does not belong in `## Expect` [unexpected-text]
+  begin every check with `- `, on one line",
+    );
+    check_steps(
+        "## Expect\n\n",
+        "a.test.md:5:1: `## Expect` is empty [empty-section]
+  write a check a line, as in `- never Refund`",
+    );
+    check_steps(
+        "## Expect\n\n- never A\n\n## Outcome\n\nfinished\n\n## Expect\n\n- never B\n",
+        "a.test.md:13:1: `## Expect` stands behind `## Expect` [after-end]
+  put it before `## Outcome` and `## Expect`, which end the file and stand there once
+  a.test.md:5:1: that is here",
+    );
 }

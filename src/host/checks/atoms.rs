@@ -125,7 +125,6 @@ impl Atom {
     }
 
     /// What the event at the index is to it.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "pairs of an atom and what it is about")]
     pub(super) fn matches(&self, past: &Past<'_>, index: usize) -> Match {
         let event = &past.run.events[index];
         let is_it = match (&self.kind, &event.body) {

@@ -4,13 +4,24 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::binding::Binding;
-use crate::host::checks::monitor::Ended;
 use crate::host::checks::past::{Past, Truth, holds_secret, told_as};
-use crate::host::checks::schema::Schema;
+use crate::host::checks::schema::{ReadSchema, Schema};
 use crate::host::events::PublicBody;
 use crate::lang::evaluation::checks::{Check, CheckKind, Measure, Subject};
 use crate::lang::expr::Expr;
 use crate::vm::protocol::Usage;
+
+/// What a form comes to at the end.
+pub(super) enum Ended {
+    /// It holds.
+    Holds,
+    /// What is missing may still come if the session goes on; the event that wanted it.
+    Missing(String, Option<usize>),
+    /// It does not hold, whatever comes.
+    Broken(String),
+    /// It cannot be told.
+    Unknown(String),
+}
 
 /// One check of the end.
 #[derive(Clone, Debug)]
@@ -37,15 +48,11 @@ pub(super) struct Meter {
 
 impl End {
     /// A check as it was resolved; none: something is wrong with it.
-    pub(super) fn new(
-        check: &Check,
-        findings: &mut Vec<Diagnostic>,
-        read: &mut dyn FnMut(&str) -> Result<String, String>,
-    ) -> Option<End> {
+    pub(super) fn new(check: &Check, findings: &mut Vec<Diagnostic>, read: &mut ReadSchema<'_>) -> Option<End> {
         Some(match &check.kind {
             CheckKind::AtEnd(condition) => End::Condition(condition.clone()),
             CheckKind::Matches { subject, schema } => {
-                let read = read(&schema.text).and_then(|text| Schema::read(&text));
+                let read = read(schema.span.file, &schema.text).and_then(|text| Schema::read(&text));
                 let fault = |cause| {
                     let message = format!("{}: {cause}", schema.text);
                     let next = "name a JSON Schema, relative to this file";
@@ -95,8 +102,9 @@ fn judge(past: &Past<'_>, subject: &Subject, schema: &Schema) -> Ended {
         Subject::Result => ("the result".to_owned(), past.result),
     };
     let Some(value) = value else {
-        let missing = if *subject == Subject::Result { "there is none" } else { "it is not set" };
-        return Ended::Missing(format!("{name}: {missing}"), None);
+        let missing =
+            if *subject == Subject::Result { "there is no result".to_owned() } else { format!("{name} is not set") };
+        return Ended::Missing(missing, None);
     };
     match (schema.fault(value), subject) {
         (None, _) => Ended::Holds,
@@ -109,6 +117,7 @@ fn judge(past: &Past<'_>, subject: &Subject, schema: &Schema) -> Ended {
 }
 
 impl Meter {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what else happens, happens while nobody is waited for")]
     fn step(&mut self, past: &Past<'_>, index: usize) -> Result<Option<String>, String> {
         let event = &past.run.events[index];
         match (self.measure, &event.body) {
@@ -133,12 +142,17 @@ impl Meter {
                 if !self.is_waiting {
                     self.so_far += whole(u64::try_from(event.time.0 - before.0).unwrap_or(0)) / 1000.0;
                 }
-                self.is_waiting = matches!(body, PublicBody::Waiting { on } if on.is_for_person());
+                self.is_waiting = match body {
+                    PublicBody::Waiting { on } => on.is_for_person(),
+                    // What comes late of what was before.
+                    PublicBody::TurnFinished { .. } | PublicBody::CallFinished { .. } => self.is_waiting,
+                    _ => false,
+                };
             }
             (Measure::Turns | Measure::Tokens | Measure::Cost, _) => {}
         }
         let Meter { measure, most, so_far, .. } = self;
-        Ok((*so_far > *most).then(|| format!("{so_far} {}, and {most} are allowed", words(*measure))))
+        Ok((*so_far > *most).then(|| format!("{so_far} {}, not at most {most}", words(*measure))))
     }
 }
 

@@ -11,6 +11,7 @@ mod end;
 mod monitor;
 mod past;
 mod schema;
+mod verdict;
 
 use std::sync::Arc;
 
@@ -19,13 +20,16 @@ use crate::host::checks::monitor::Monitor;
 use crate::host::checks::past::Past;
 use crate::host::program::ToolInventory;
 use crate::host::resource::prices::PriceTable;
-use crate::host::travel::{Point, Run};
+use crate::host::travel::Run;
 use crate::lang::LoadOptions;
 use crate::lang::evaluation::checks::{Check, CheckKind};
 use crate::lang::program::Program;
 
+pub use crate::host::checks::schema::ReadSchema;
+pub use crate::host::checks::verdict::{Breach, Verdict};
+
 /// A check as it stands in a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     /// What people call it: `Known before paid:1`, or the heading that it stands below.
     pub label: Arc<str>,
@@ -56,40 +60,9 @@ pub struct Verified {
     pub verdict: Verdict,
 }
 
-/// Whether a check holds.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
-    /// It does.
-    Holds,
-    /// It does not.
-    Broken(Breach),
-    /// The session is not over: what is missing may still come.
-    Open {
-        /// What is missing.
-        why: String,
-    },
-    /// That cannot be told. It is never taken for a yes.
-    Undecided {
-        /// Why not.
-        why: String,
-    },
-}
-
-/// Where and how a check was broken.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Breach {
-    /// The index of the event with which it was.
-    pub event: usize,
-    /// The point after it, in a session that is stored.
-    pub point: Option<Point>,
-    /// The line, `Pay:03`, or the playbook or plan; none where nothing was executed.
-    pub place: Option<String>,
-    /// What happened, without a full stop.
-    pub sentence: String,
-}
-
 impl Checks {
-    /// Checks of a program, with these tools. `read` gives the text of a schema, or says why it can't.
+    /// Checks of a program, with these tools. `read` gives the text of the schema that a file names, or says why it
+    /// can't.
     ///
     /// # Errors
     /// All that is wrong: names that mean nothing, texts that are no regular expressions, schemas that are none.
@@ -97,7 +70,7 @@ impl Checks {
         written: Vec<Written>,
         program: &Program,
         tools: &ToolInventory,
-        read: &mut dyn FnMut(&str) -> Result<String, String>,
+        read: &mut ReadSchema<'_>,
     ) -> Result<Checks, Vec<Diagnostic>> {
         let world = LoadOptions { tools: &tools.signatures, open_world: tools.are_more, others: &tools.others };
         let (mut monitors, mut findings) = (Vec::with_capacity(written.len()), Vec::new());

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::atoms::{Atom, Match};
 use crate::host::checks::binding::{Binding, Key};
-use crate::host::checks::end::End;
+use crate::host::checks::end::{End, Ended};
 use crate::host::checks::past::{Past, Truth};
-use crate::host::checks::{Breach, Verdict};
+use crate::host::checks::schema::ReadSchema;
+use crate::host::checks::verdict::{Breach, Verdict};
 use crate::host::events::PublicBody;
 use crate::lang::evaluation::checks::{CallPattern, Check, CheckKind};
 use crate::lang::expr::Expr;
@@ -82,11 +83,7 @@ struct Pending {
 
 impl Monitor {
     /// A check as it was resolved; none: something is wrong with it.
-    pub(super) fn new(
-        check: &Check,
-        findings: &mut Vec<Diagnostic>,
-        read: &mut dyn FnMut(&str) -> Result<String, String>,
-    ) -> Option<Monitor> {
+    pub(super) fn new(check: &Check, findings: &mut Vec<Diagnostic>, read: &mut ReadSchema<'_>) -> Option<Monitor> {
         let form = Form::new(check, findings, read)?;
         Some(Monitor { form, broken: None, undecided: None })
     }
@@ -128,18 +125,6 @@ impl Monitor {
     }
 }
 
-/// What a form comes to at the end.
-pub(super) enum Ended {
-    /// It holds.
-    Holds,
-    /// What is missing may still come if the session goes on; the event that wanted it.
-    Missing(String, Option<usize>),
-    /// It does not hold, whatever comes.
-    Broken(String),
-    /// It cannot be told.
-    Unknown(String),
-}
-
 /// What an event does to a form: how it breaks it, or why it can't be told from there on.
 type Stepped = Result<Option<String>, String>;
 
@@ -153,11 +138,7 @@ fn found(atom: &Atom, past: &Past<'_>, index: usize) -> Result<Option<Binding>, 
 }
 
 impl Form {
-    fn new(
-        check: &Check,
-        findings: &mut Vec<Diagnostic>,
-        read: &mut dyn FnMut(&str) -> Result<String, String>,
-    ) -> Option<Form> {
+    fn new(check: &Check, findings: &mut Vec<Diagnostic>, read: &mut ReadSchema<'_>) -> Option<Form> {
         let mut atom = |atom| Atom::new(check, atom, findings);
         Some(match &check.kind {
             CheckKind::Happens(happens) => Form::Happens { atom: atom(happens)?, has_happened: false },
@@ -335,7 +316,8 @@ impl Count {
         let (count, _) = self.counts.entry(binding.key(&self.by)).or_insert_with(|| (0, binding));
         *count += 1;
         let bound = if self.exactly { "" } else { "at most " };
-        Ok((*count > self.n).then(|| format!("{}, and that is {count} times, not {bound}{}", past.told(index), self.n)))
+        Ok((*count > self.n)
+            .then(|| format!("{}, and that is {}, not {bound}{}", past.told(index), times(*count), self.n)))
     }
 
     fn end(self) -> Ended {
@@ -351,12 +333,16 @@ impl Count {
             .filter(|(count, _)| *count < self.n)
             .map(|(count, binding)| {
                 let of = if self.by.is_empty() { String::new() } else { format!(" with {binding}") };
-                format!("it has happened {count} times{of}, not {}", self.n)
+                format!("it has happened {}{of}, not {}", times(*count), self.n)
             })
             .collect();
         few.sort();
         few.into_iter().next().map_or(Ended::Holds, |first| Ended::Missing(first, None))
     }
+}
+
+fn times(n: u64) -> String {
+    if n == 1 { "1 time".to_owned() } else { format!("{n} times") }
 }
 
 impl After {

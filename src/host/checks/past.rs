@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::checks::Breach;
 use crate::host::checks::binding::Binding;
+use crate::host::checks::verdict::Breach;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::resource::prices::PriceTable;
 use crate::host::secrets::MASK;

@@ -4,13 +4,17 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use boon::{Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
+use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::Value as Json;
 
+use crate::span::FileId;
 use crate::value::Value;
 
 /// Where a schema is, for those that refer to themselves.
 const PLACE: &str = "schema:/schema.json";
+
+/// Reads a schema that a check in the file names.
+pub type ReadSchema<'r> = dyn FnMut(FileId, &str) -> Result<String, String> + 'r;
 
 /// A schema that has been read. Cheap to clone.
 #[derive(Clone)]
@@ -43,9 +47,8 @@ impl Schema {
         let json: Json = serde_json::from_str(text).map_err(|error| format!("this is no JSON: {error}"))?;
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
         compiler.use_loader(Box::new(Nothing));
-        let added = compiler.add_resource(PLACE, json).map_err(Box::new);
-        let added = added.and_then(|()| compiler.compile(PLACE, &mut schemas).map_err(Box::new));
-        let index = added.map_err(|error| format!("this is no JSON Schema: {error}"))?;
+        compiler.add_resource(PLACE, json).map_err(|error| fault_of(&error))?;
+        let index = compiler.compile(PLACE, &mut schemas).map_err(|error| fault_of(&error))?;
         Ok(Schema { schemas: Arc::new(schemas), index })
     }
 
@@ -53,11 +56,28 @@ impl Schema {
     pub(super) fn fault(&self, value: &Value) -> Option<String> {
         let json = serde_json::to_value(value).unwrap_or_default();
         let error = self.schemas.validate(&json, self.index).err()?;
-        let mut first: &ValidationError<'_, '_> = &error;
-        while let Some(cause) = first.causes.first() {
-            first = cause;
-        }
-        let place = first.instance_location.to_string();
-        Some(if place.is_empty() { first.kind.to_string() } else { format!("{place}: {}", first.kind) })
+        Some(first_fault(&error))
     }
+}
+
+/// Why a schema is none.
+fn fault_of(error: &CompileError) -> String {
+    let cause = if let CompileError::LoadUrlError { src, .. } = error {
+        src.to_string()
+    } else if let CompileError::ValidationError { src, .. } = error {
+        first_fault(src)
+    } else {
+        error.to_string()
+    };
+    format!("this is no JSON Schema: {cause}")
+}
+
+/// The first cause of what is wrong with a value, and where.
+fn first_fault(error: &ValidationError<'_, '_>) -> String {
+    let mut first = error;
+    while let Some(cause) = first.causes.first() {
+        first = cause;
+    }
+    let place = first.instance_location.to_string();
+    if place.is_empty() { first.kind.to_string() } else { format!("{place}: {}", first.kind) }
 }

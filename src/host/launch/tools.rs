@@ -27,6 +27,11 @@ pub fn inventory(registry: &Registry) -> ToolInventory {
     ToolInventory { signatures, are_more: false, others: registry.others() }
 }
 
+/// The same of tools that were surveyed: once they are opened there may be more.
+pub fn surveyed(equipment: &Equipment) -> ToolInventory {
+    ToolInventory { are_more: equipment.is_open_world, ..inventory(&equipment.tools) }
+}
+
 /// What the front matter of these files declares; other mistakes in them are found later.
 pub(super) fn declared_by(files: &[PathBuf]) -> Result<FromProgram, LaunchError> {
     let (settings, sources) = load_settings_of(files)?;
@@ -60,9 +65,7 @@ impl Launch {
         let opened = self.open_tools(&declared, first, Reach::Survey).now_or_never();
         let equipment = opened
             .unwrap_or_else(|| Err(LaunchError::Model("internal error: a survey waits; please report this".into())))?;
-        // Once they are opened there may be more tools.
-        let known = ToolInventory { are_more: equipment.is_open_world, ..inventory(&equipment.tools) };
-        let (_, loaded) = load_files(files, &known)?;
+        let (_, loaded) = load_files(files, &surveyed(&equipment))?;
         Ok((equipment, loaded))
     }
 

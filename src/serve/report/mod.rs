@@ -1,3 +1,132 @@
-//! Reports in other people's formats, and as one page that loads nothing.
+//! What came of tests, as plain data: what was run, its verdicts, what is wrong and where, the runs. Text for people,
+//! JSON, JUnit and GitHub are made of it, and nothing else (spec `evaluate.md`, section 10). What the tests reach is told in
+//! [`coverage`].
 
 pub mod coverage;
+mod github;
+mod json;
+mod junit;
+
+use crate::host::travel::Run;
+
+/// What came of all test files that were run.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// In the order in which they were run.
+    pub files: Vec<FileReport>,
+}
+
+/// What came of one test file.
+#[derive(Debug)]
+pub struct FileReport {
+    /// Its path, as it was found.
+    pub path: String,
+    /// Its title; empty where it has none.
+    pub title: String,
+    /// What it says: the conversation or table as a whole, then each check.
+    pub cases: Vec<CaseReport>,
+    /// What there is to know all the same, for people: the scores of a table, lines that were left out.
+    pub details: String,
+    /// It was rewritten.
+    pub is_blessed: bool,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+    /// What the session did; none: there was none.
+    pub run: Option<Run>,
+}
+
+/// What came of one thing that a test file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseReport {
+    /// What people call it.
+    pub name: String,
+    /// Whether it is so.
+    pub verdict: TestVerdict,
+    /// What is wrong, for people; empty if it passed.
+    pub text: String,
+    /// The same, a problem at a time.
+    pub problems: Vec<Problem>,
+}
+
+/// What comes of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum TestVerdict {
+    /// It is as it should be.
+    Passed,
+    /// That cannot be told; never taken for passed.
+    Undecided,
+    /// It is not.
+    Failed,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file that says what should be.
+    pub file: String,
+    /// The line, from 1, where one is known.
+    pub line: Option<usize>,
+    /// What is wrong, without the place.
+    pub text: String,
+}
+
+impl Report {
+    /// How many files came to this.
+    pub fn n_of(&self, verdict: TestVerdict) -> usize {
+        self.files.iter().filter(|file| file.verdict() == verdict).count()
+    }
+
+    /// `3 passed, 1 failed`, and how many are undecided if some are.
+    pub fn totals(&self) -> String {
+        let undecided = match self.n_of(TestVerdict::Undecided) {
+            0 => String::new(),
+            n => format!(", {n} undecided"),
+        };
+        format!("{} passed, {} failed{undecided}", self.n_of(TestVerdict::Passed), self.n_of(TestVerdict::Failed))
+    }
+}
+
+impl FileReport {
+    /// The worst that came of what it says.
+    pub fn verdict(&self) -> TestVerdict {
+        self.cases.iter().map(|case| case.verdict).max().unwrap_or(TestVerdict::Passed)
+    }
+
+    /// What is wrong and what there is to know, for people.
+    pub fn text(&self) -> String {
+        self.cases.iter().map(|case| case.text.as_str()).chain([self.details.as_str()]).collect()
+    }
+
+    /// All that is wrong, in order.
+    pub fn problems(&self) -> impl Iterator<Item = &Problem> {
+        self.cases.iter().flat_map(|case| &case.problems)
+    }
+}
+
+impl CaseReport {
+    /// It is as it should be.
+    pub fn passed(name: impl Into<String>) -> CaseReport {
+        CaseReport { name: name.into(), verdict: TestVerdict::Passed, text: String::new(), problems: Vec::new() }
+    }
+
+    /// It failed: `text` is for people, and all that is wrong.
+    pub fn failed(name: impl Into<String>, text: String, problems: Vec<Problem>) -> CaseReport {
+        CaseReport { name: name.into(), verdict: TestVerdict::Failed, text, problems }
+    }
+}
+
+impl Problem {
+    /// Something about a file as a whole, or about a line of it if the text begins with that (`late.test.md:12: …`).
+    pub fn told(file: &str, text: &str) -> Problem {
+        let rest = text.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')).unwrap_or(text).trim();
+        let placed = rest.split_once(':').and_then(|(line, rest)| Some((line.parse().ok()?, rest.trim())));
+        let (line, text) = placed.map_or((None, rest), |(line, rest)| (Some(line), rest));
+        Problem { file: file.to_owned(), line, text: text.to_owned() }
+    }
+
+    /// `late.test.md:12`, or the file.
+    pub fn place(&self) -> String {
+        self.line.map_or_else(|| self.file.clone(), |line| format!("{}:{line}", self.file))
+    }
+}

@@ -14,7 +14,7 @@ use playhouse::host::travel::{Point, Timeline};
 
 use crate::conversation::{Conversation, holds_replies};
 
-mod cases;
+pub(crate) mod cases;
 
 mod files;
 

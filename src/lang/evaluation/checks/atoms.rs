@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-
 use crate::diagnostic::Diagnostic;
 use crate::evaluation::checks::{
     ArgumentPattern, Atom, CallPattern, Pattern, ResultPattern, ValuePattern, Word, grammar,
@@ -126,19 +124,25 @@ impl<'t> Scanner<'t> {
     /// The JSON value that is next.
     fn json(&mut self) -> Found<Value> {
         let rest = self.rest();
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<serde_json::Value>();
-        let length = match values.next() {
-            Some(Ok(_)) => values.byte_offset(),
-            Some(Err(error)) => {
-                let next = "write JSON, text in double quotes";
-                return Err(self.error(format!("this is no JSON value: {error}"), next));
+        // Numbers and words end where something else begins, texts, lists and maps at their own end.
+        let ends = |c: char| c == ',' || c == ')' || c.is_whitespace();
+        let has_end = rest.starts_with(['"', '[', '{']);
+        let word = if has_end { rest } else { &rest[..rest.find(ends).unwrap_or(rest.len())] };
+        let mut values = serde_json::Deserializer::from_str(word).into_iter::<Value>();
+        let next = "write JSON, text in double quotes";
+        match values.next() {
+            Some(Ok(value)) => {
+                self.take(values.byte_offset());
+                Ok(value)
             }
-            None => return Err(self.error("a value is missing here", "write JSON, text in double quotes")),
-        };
-        let mut read = serde_json::Deserializer::from_str(&rest[..length]);
-        let value = Value::deserialize(&mut read).map_err(|error| self.error(error.to_string(), "write JSON"))?;
-        self.take(length);
-        Ok(value)
+            Some(Err(error)) => {
+                let error = error.to_string();
+                // Its place is ours.
+                let cause = error.split(" at line ").next().unwrap_or(&error);
+                Err(self.error(format!("this is no JSON value: {cause}"), next))
+            }
+            None => Err(self.error("a value is missing here", next)),
+        }
     }
 
     /// A name with dots in it; of no length if none is next.

@@ -118,7 +118,7 @@ impl<'a> Names<'a> {
                     self.unknown("unknown-argument", word, message, near, &otherwise);
                 }
                 (None, None) => {
-                    let message = format!("`{}` has {} parameters", name.text, parameters.len());
+                    let message = format!("`{}` has only {} parameters", name.text, parameters.len());
                     let found = Diagnostic::error("unknown-argument", argument.span, message);
                     self.findings.push(found.with_note("leave this argument out"));
                 }

@@ -5,12 +5,12 @@ use strum::VariantNames as _;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
 use crate::evaluation::checks::atoms::{Found, Scanner, begins_expression, shared};
-use crate::evaluation::checks::{Atom, Check, CheckKind, Measure, Subject, grammar};
+use crate::evaluation::checks::{Atom, Check, CheckKind, Measure, Subject};
 use crate::expr::{Expr, expect_condition, parse_condition, scan_name, scan_reference};
 use crate::span::{FileId, Span};
 
 /// How a check goes on after an atom.
-const CONTINUATIONS: [&str; 5] = ["only after", "only knowing", "only if", "is followed by", "times"];
+const CONTINUATIONS: [&str; 5] = ["only after", "only knowing", "only if", "is followed by", "N times"];
 
 /// Reads one check.
 pub(super) fn read(text: &str, file: FileId, offset: usize) -> Found<Check> {
@@ -18,7 +18,7 @@ pub(super) fn read(text: &str, file: FileId, offset: usize) -> Found<Check> {
     let kind = kind(&mut scanner)?;
     if !scanner.is_at_end() {
         let rest = scanner.rest();
-        return Err(scanner.error(format!("`{rest}` is too much here"), forms()));
+        return Err(scanner.error(format!("`{rest}` is too much here"), "let the check end before it"));
     }
     let start = offset + (text.len() - text.trim_start().len());
     let span = Span::new(file, start, start + text.trim().len());
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str, file: FileId, offset: usize) -> Found<Check> {
 fn kind(scanner: &mut Scanner<'_>) -> Found<CheckKind> {
     let rest = scanner.rest();
     if rest.is_empty() {
-        return Err(scanner.error("this check says nothing", forms()));
+        return Err(scanner.error("this check says nothing", "write one, as in `never Refund`"));
     }
     if let Some(question) = rest.strip_prefix("judge:") {
         if question.trim().is_empty() {
@@ -109,10 +109,23 @@ fn after_atom(scanner: &mut Scanner<'_>, atom: Atom) -> Found<CheckKind> {
             return Ok(CheckKind::Times(atom, n));
         }
     }
+    Err(scanner.error(format!("no check goes on with `{rest}`"), meant(&atom, rest)))
+}
+
+/// What may have been meant with an atom and what follows it.
+fn meant(atom: &Atom, rest: &str) -> String {
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let near = (1..=words.len().min(3)).find_map(|n| nearest(&words[..n].join(" "), CONTINUATIONS.into_iter()));
-    let next = near.map_or_else(forms, |near| format!("did you mean `{near}`?"));
-    Err(scanner.error(format!("no check goes on with `{rest}`"), next))
+    let after = (1..=words.len().min(3)).find_map(|n| nearest(&words[..n].join(" "), CONTINUATIONS.into_iter()));
+    let name = if let Atom::Call(call) = atom { &*call.name.text } else { "" };
+    let before = || nearest(name, ["says", "user says", "reaches", "fires", "never", "after"].into_iter());
+    match after.or_else(before) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if Measure::VARIANTS.contains(&name) => format!("write it as in `{name} at most 20`"),
+        None => {
+            let known: Vec<String> = CONTINUATIONS.iter().map(|words| format!("`{words}`")).collect();
+            format!("after what can happen comes {}, or nothing", known.join(", "))
+        }
+    }
 }
 
 fn knowing(scanner: &mut Scanner<'_>, atom: Atom) -> Found<CheckKind> {
@@ -190,10 +203,4 @@ fn condition(scanner: &mut Scanner<'_>) -> Found<Expr> {
     })?;
     scanner.take(text.len());
     Ok(condition)
-}
-
-/// What checks there are, in words.
-fn forms() -> String {
-    let forms: Vec<&str> = grammar::CHECKS.iter().map(|rule| rule.form).collect();
-    format!("checks are {}, and bounds of {}", forms.join(", "), Measure::VARIANTS.join(", "))
 }

@@ -21,7 +21,7 @@ pub enum Exit {
     Wrong,
     /// The program waits for the user, and nobody says anything more.
     Waits,
-    /// Too little was measured for a conclusion.
+    /// Too little is known to say yes or no.
     TooLittle,
 }
 

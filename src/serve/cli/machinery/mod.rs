@@ -1,5 +1,6 @@
 //! What the commands are made of: the console and the terminal, worlds and sessions, tests as they are written.
 
+pub(crate) mod beside;
 pub(crate) mod changed;
 pub(crate) mod console;
 pub(crate) mod conversation;
@@ -16,6 +17,7 @@ pub(crate) mod offer;
 pub(crate) mod output;
 pub(crate) mod recorded_test;
 pub(crate) mod session_test;
+pub(crate) mod rules_file;
 pub(crate) mod terminal;
 pub mod test_file;
 mod test_interrupts;

@@ -2,16 +2,19 @@
 //! that cannot be undone.
 
 use std::io;
+use std::path::Path;
 
 use clap::ValueEnum;
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::host::cassette::file;
 use crate::serve::cli::machinery::console::{Console, Failure, count};
 
 /// For whom output is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people.
+    #[default]
     Text,
     /// For programs.
     Json,
@@ -32,6 +35,12 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Writes a file that is read whole: nobody sees a part of it, and one that is there stays if this fails.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+    file::write_whole(path, text)
+        .map_err(|cause| Failure::failed(format!("{}: cannot write: {cause}; name another file", path.display())))
 }
 
 /// How many of the findings are of this severity.

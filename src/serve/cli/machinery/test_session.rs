@@ -13,13 +13,14 @@ use crate::host::config::{Environment, FileConfig};
 use crate::host::equipment::declaration::Written;
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::journal::record::Record;
-use crate::host::launch::{Choices, Launch, LaunchError, Opened, Source, StartOptions, Workshop, find_entry};
+use crate::host::launch::{Choices, Launch, LaunchError, Opened, Source, StartOptions, Workshop, find_entry, inventory};
 use crate::host::llm::ModelKind;
 use crate::host::llm::embedded::Embedded;
-use crate::host::program::ProgramText;
+use crate::host::program::{ProgramText, ToolInventory};
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
 use crate::lang::program::Program;
+use crate::serve::cli::machinery::beside::folder_of;
 use crate::serve::cli::machinery::recorded_test::take_beside;
 use crate::serve::cli::machinery::test_file::{ExpectedOutcome, Stretch, TestFile, TestModel, TestStepKind, instant};
 use crate::serve::cli::machinery::test_interrupts::{Interrupting, planned};
@@ -59,6 +60,8 @@ pub(crate) struct Played {
     pub(crate) run: Option<Run>,
     /// The session's records.
     pub(crate) journal: MemoryJournal,
+    /// The tools that there were.
+    pub(crate) tools: ToolInventory,
     /// The program's text.
     pub(crate) text: ProgramText,
     /// Whether it can have changed anything outside of the session: tools that write are not all canned.
@@ -177,6 +180,7 @@ async fn play_in(
                 model: ModelKind::Recorded,
                 run: None,
                 journal,
+                tools: ToolInventory::default(),
                 text: ProgramText::default(),
                 acts_outside: false,
             });
@@ -185,6 +189,7 @@ async fn play_in(
     };
     let journal = MemoryJournal::new();
     let arguments = arguments_of(test, &opened.program, take.as_ref());
+    let given = arguments.clone();
     let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
     let door = replies.map_or_else(Arc::default, Replies::door);
     let interrupting = (replies.is_none() && !planned(test).is_empty())
@@ -205,9 +210,10 @@ async fn play_in(
                 if let Some(take) = &take {
                     check_take(&name, take, stretches.last())?;
                 }
-                let run = Some(Run::listened(SESSION.into(), opened.program.clone(), events));
+                let run = Run::listened(SESSION.into(), opened.program.clone(), events).with_arguments(given);
+                let (run, tools) = (Some(run), inventory(&opened.world.tools));
                 let (model, text, acts_outside) = (opened.world.llm.kind(), opened.text.clone(), opened.acts_outside());
-                Ok(Played { stretches, problems, summary, answers, model, run, journal, text, acts_outside })
+                Ok(Played { stretches, problems, summary, answers, model, run, journal, tools, text, acts_outside })
             })
         }
         Err(error) => Err(error),
@@ -231,7 +237,7 @@ pub(crate) async fn open_test(
     let take = launch.take.as_ref();
     let is_recording = take.is_some_and(|take| !take.is_replay());
     let is_live = launch.llm.is_none() && take.is_none_or(|take| !take.is_replay());
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let mut configuration = configuration(program, path, &test.settings).map_err(LaunchError::Model)?;
     let files = [program.to_owned()];
     let source = match instead {

@@ -15,6 +15,7 @@ use crate::host::llm::{Llm, ModelKind};
 use crate::host::text::text_hash;
 use crate::host::travel::Run;
 use crate::serve::cli::commands::test::CONVERSATION;
+use crate::serve::cli::commands::test::checked::checked;
 use crate::serve::cli::commands::test::compare::{Compared, compare};
 use crate::serve::cli::machinery::test_file::{ExpectedOutcome, TestFile, TestStepKind};
 use crate::serve::cli::machinery::test_session::{Played, play_with};
@@ -35,7 +36,7 @@ pub(super) struct Case {
 /// The kinds of cases.
 enum CaseKind {
     /// What the user says is written.
-    Conversation(TestFile),
+    Conversation(TestFile, Sources),
 }
 
 /// With what a case is played.
@@ -70,7 +71,7 @@ impl Case {
         let file = sources.add(name.as_str(), text.as_str());
         let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
         let hash = text_hash([("", text.as_str())]);
-        Ok(Case { path: path.to_owned(), hash, kind: CaseKind::Conversation(test) })
+        Ok(Case { path: path.to_owned(), hash, kind: CaseKind::Conversation(test, sources) })
     }
 
     /// The file, as it was given.
@@ -81,7 +82,7 @@ impl Case {
     /// The program that it is about.
     pub(super) fn program(&self) -> PathBuf {
         match &self.kind {
-            CaseKind::Conversation(test) => self.path.with_file_name(&test.program),
+            CaseKind::Conversation(test, _) => self.path.with_file_name(&test.program),
         }
     }
 
@@ -96,17 +97,22 @@ impl Case {
             }
         };
         match &self.kind {
-            CaseKind::Conversation(test) => test.steps.iter().any(|step| counts(&step.kind)),
+            CaseKind::Conversation(test, _) => test.steps.iter().any(|step| counts(&step.kind)),
         }
     }
 
     /// Plays it once. The error says why it cannot begin.
     pub(super) async fn play(&self, cast: &Cast<'_>) -> Result<Attempt, String> {
         match &self.kind {
-            CaseKind::Conversation(test) => {
+            CaseKind::Conversation(test, sources) => {
                 let played = play_with(&self.path, cast.program, test, cast.launch()).await?;
                 let differences = compare(&self.name(), test, &played.stretches, Compared::ButSpeech);
-                Ok(attempt(&played, (!differences.is_empty()).then_some(differences)))
+                let mut why: String = differences.into_iter().map(|(_, text)| text).collect();
+                let mut sources = sources.clone();
+                let checked = checked(&self.path, test, &played, &mut sources);
+                checked.findings.iter().for_each(|(_, findings)| why.push_str(&render(findings, &sources, false)));
+                checked.cases(&self.name(), &sources).for_each(|case| why.push_str(&case.text));
+                Ok(attempt(&played, (!why.is_empty()).then_some(why)))
             }
         }
     }

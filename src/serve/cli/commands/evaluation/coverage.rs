@@ -11,10 +11,11 @@ use crate::host::stored::look_at_all;
 use crate::host::travel::Run;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::commands::sessions::kept::waited;
-use crate::serve::cli::commands::test::{TestArguments, Verdict, find_tests, run_file};
+use crate::serve::cli::commands::test::{TestArguments, find_tests, run_file};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::coverage::{Gathered, has_name_of, percent_text, text};
 use crate::serve::cli::machinery::world::{journal_failure, sessions_place};
+use crate::serve::report::TestVerdict;
 use crate::serve::report::coverage::{Reported, html, json, lcov};
 
 const EXAMPLES: &str = "\
@@ -65,8 +66,8 @@ pub(crate) fn coverage(console: &Console, arguments: &CoverageArguments) -> Resu
     let gathered = RefCell::<Gathered>::default();
     let mut n_failed = 0;
     for path in &files {
-        let verdict = runtime.block_on(run_file(console, &TestArguments::default(), path, Some(&gathered)))?;
-        if let Verdict::Failed(_) = verdict {
+        let report = runtime.block_on(run_file(console, &TestArguments::default(), path, Some(&gathered)))?;
+        if report.verdict() == TestVerdict::Failed {
             console.warning(&format!("{0} fails; `playhouse test {0}` tells why", path.display()));
             n_failed += 1;
         }

@@ -1,5 +1,6 @@
 //! `playhouse sessions`: what is kept, how it stands, and going on with it.
 
+mod check;
 mod delete;
 mod diff;
 mod export;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use self::check::{CheckArguments, check};
 use self::delete::{DeleteArguments, delete};
 use self::diff::DiffArguments;
 use self::export::{ExportArguments, export};
@@ -47,7 +49,8 @@ const EXAMPLES: &str = r#"Examples:
   playhouse sessions delete 20261121-224805-k3f9
   playhouse sessions replay 20261121-224805-k3f9 --to 17
   playhouse sessions fork 20261121-224805-k3f9 --at 17 --set city=Rome
-  playhouse sessions diff 20261121-224805-k3f9 20261121-231502-m2rw"#;
+  playhouse sessions diff 20261121-224805-k3f9 20261121-231502-m2rw
+  playhouse sessions check --rules desk.rules.md --journal desk.sqlite"#;
 
 /// Lists and shows the sessions that are kept, and goes on with them
 #[derive(Args)]
@@ -101,6 +104,8 @@ enum SessionsCommand {
     Export(ExportArguments),
     /// What sessions have spent, by playbooks and lines: tokens, time, cost
     Profile(ProfileArguments),
+    /// Holds rules against sessions: how many of them keep each, and where one was broken
+    Check(CheckArguments),
     /// Deletes sessions for good
     Delete(DeleteArguments),
 }
@@ -137,6 +142,7 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
         SessionsCommand::Diff(arguments) => diff::diff(&kept, arguments),
         SessionsCommand::Export(arguments) => export(console, &kept.find(&arguments.id)?, arguments),
         SessionsCommand::Profile(arguments) => profile(console, &kept, arguments),
+        SessionsCommand::Check(arguments) => check(console, &kept, arguments),
         SessionsCommand::Delete(arguments) => delete(console, &kept, arguments),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::host::text::difference;
 use crate::serve::cli::machinery::test_file::{ExpectedCall, Stretch, TestFile, TestStepKind, comparable, quoted};
+use crate::serve::report::Problem;
 use crate::value::Value;
 
 /// What of a test is compared.
@@ -13,9 +14,14 @@ pub(crate) enum Compared {
     ButSpeech,
 }
 
-/// All differences as text; empty if there are none. `name` is the file's.
-pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch], compared: Compared) -> String {
-    let mut text = String::new();
+/// All differences, each with its text for people. `name` is the file's.
+pub(crate) fn compare(
+    name: &str,
+    test: &TestFile,
+    stretches: &[Stretch],
+    compared: Compared,
+) -> Vec<(Problem, String)> {
+    let mut found = Vec::new();
     let outcome = stretches.last().and_then(|stretch| stretch.outcome.as_ref());
     for (index, range) in test.stretches().into_iter().enumerate() {
         for step in &test.steps[range] {
@@ -28,7 +34,8 @@ pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch], compar
                     | TestStepKind::Wait(_)
                     | TestStepKind::Set(_)
                     | TestStepKind::Reply(_)
-                    | TestStepKind::Written(_),
+                    | TestStepKind::Written(_)
+                    | TestStepKind::Expect(_),
                 ) => continue,
                 (_, TestStepKind::ExpectSay(_)) if compared == Compared::ButSpeech => continue,
                 (_, TestStepKind::ExpectOutcome(expected)) => match outcome {
@@ -55,12 +62,15 @@ pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch], compar
                 }
             };
             if expected != actual {
-                text.push_str(&format!("{name}:{}: {} differs\n", step.line, step.kind.heading()));
-                text.push_str(&difference(&expected, &actual));
+                let difference = difference(&expected, &actual);
+                let what = format!("{} differs", step.kind.heading());
+                let text = format!("{name}:{}: {what}\n{difference}", step.line);
+                let told = format!("{what}\n{}", difference.trim_end());
+                found.push((Problem { file: name.to_owned(), line: Some(step.line), text: told }, text));
             }
         }
     }
-    text
+    found
 }
 
 /// Utterances as the lines of a test file; between two of them stands an empty line.

@@ -1,30 +1,32 @@
 //! `playhouse test [PATH…]`: scripted conversations, without a model and without a network.
 
+pub(super) mod checked;
 pub(super) mod compare;
+mod conversation;
 pub(super) mod record;
 mod replay;
+mod rules;
 
 use std::cell::RefCell;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use self::compare::{Compared, compare};
-use self::record::record_test;
+use self::conversation::{Options, run_conversation};
+use self::replay::TABLE;
 pub(crate) use self::replay::ReadTest;
-use self::replay::{TABLE, read_test};
 use crate::host::cassette::take::Mode;
-use crate::host::coverage::reached;
+use crate::host::clock::{Clock, SystemClock};
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::coverage::{Gathered, reached_by_table, summary};
-use crate::serve::cli::machinery::test_file::TestModel;
-use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
-use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
-use crate::serve::show::skipped;
-use crate::serve::show::unjudged::unjudged;
+use crate::serve::cli::machinery::output::{Format, write_whole};
+use crate::serve::cli::machinery::rules_file::RULES;
+use crate::serve::cli::machinery::test_session::ChosenClassifier;
+use crate::serve::cli::machinery::trigger_tests::{TableOptions, TableOutcome, TriggerTable, judge_table, run_table};
+use crate::serve::report::{CaseReport, FileReport, Problem, Report, TestVerdict};
 
 /// How the names of conversations end.
 pub(super) const CONVERSATION: &str = ".test.md";
@@ -36,7 +38,8 @@ Examples:
   playhouse test shop.test.md --bless    writes what happened in the place of what was expected
   playhouse test shop --repeat 20    says whether it is always the same
   playhouse test shop --record       asks a live model for what is not recorded yet (`- model: recorded`)
-  playhouse test shop --coverage     and how much of the program is reached";
+  playhouse test shop --coverage     and how much of the program is reached
+  playhouse test --junit tests.xml   also for a server that reads JUnit's reports";
 
 /// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; judges
 /// labelled cases of what fires (`*.triggers.md`)
@@ -71,8 +74,17 @@ pub(crate) struct TestArguments {
     #[arg(long, short)]
     verbose: bool,
     /// Say at the end how much of the programs the tests reach; `playhouse coverage` says what they do not
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     coverage: bool,
+    /// For whom: text for people, or an object for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Write a report in JUnit's XML, too
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Annotate the first problems for GitHub Actions, and add a table to the job's summary
+    #[arg(long, conflicts_with = "format")]
+    github: bool,
 }
 
 /// What `--record` asks for.
@@ -88,27 +100,52 @@ enum Record {
 pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit, Failure> {
     let files = find_tests(&arguments.paths)?;
     let runtime = runtime()?;
-    let (mut n_passed, mut n_failed) = (0, 0);
+    let mut report = Report::default();
     let gathered = arguments.coverage.then(RefCell::<Gathered>::default);
     for path in &files {
-        let verdict = runtime.block_on(run_file(console, arguments, path, gathered.as_ref()))?;
-        let (word, text) = match verdict {
-            Verdict::Passed(report) => ("ok", report),
-            Verdict::Blessed(report) => ("blessed", report),
-            Verdict::Failed(text) => ("FAILED", text),
-        };
-        if word == "FAILED" {
-            n_failed += 1;
-        } else {
-            n_passed += 1;
+        let file = runtime.block_on(run_file(console, arguments, path, gathered.as_ref()))?;
+        if arguments.format == Format::Text {
+            let word = match file.verdict() {
+                TestVerdict::Passed if file.is_blessed => "blessed",
+                TestVerdict::Passed => "ok",
+                TestVerdict::Undecided => "UNDECIDED",
+                TestVerdict::Failed => "FAILED",
+            };
+            put(&format!("{word} {}\n{}", file.path, indented(&file.text())))?;
         }
-        put(&format!("{word} {}\n{}", path.display(), indented(&text)))?;
+        report.files.push(file);
     }
-    put(&format!("{n_passed} passed, {n_failed} failed\n"))?;
+    match arguments.format {
+        Format::Text => put(&format!("{}\n", report.totals()))?,
+        Format::Json => put(&format!("{}\n", report.json()))?,
+    }
     if let Some(gathered) = gathered {
         put(&summary(&gathered.into_inner().coverage.totals()))?;
     }
-    Ok(if n_failed > 0 { Exit::Failed } else { Exit::Finished })
+    write_reports(console, arguments, &report)?;
+    let has = |verdict| report.n_of(verdict) > 0;
+    Ok(match (has(TestVerdict::Failed), has(TestVerdict::Undecided)) {
+        (true, _) => Exit::Failed,
+        (false, true) => Exit::TooLittle,
+        (false, false) => Exit::Finished,
+    })
+}
+
+/// For machines, beside what people read.
+fn write_reports(console: &Console, arguments: &TestArguments, report: &Report) -> Result<(), Failure> {
+    if let Some(path) = &arguments.junit {
+        write_whole(path, &report.junit())?;
+    }
+    if arguments.github {
+        put(&report.github_annotations())?;
+        if let Some(path) = &console.environment.github_step_summary {
+            let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            let written = opened.and_then(|mut file| file.write_all(report.github_summary().as_bytes()));
+            written
+                .map_err(|cause| Failure::failed(format!("{}: cannot write the summary: {cause}", path.display())))?;
+        }
+    }
+    Ok(())
 }
 
 /// All test files that `paths` mean.
@@ -125,125 +162,63 @@ pub(crate) fn find_tests(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// What came of one test.
-pub(crate) enum Verdict {
-    /// What there is to know all the same: the scores of a table, lines that a conversation has left out.
-    Passed(String),
-    /// It was rewritten; what there is to know all the same.
-    Blessed(String),
-    /// Why, for people.
-    Failed(String),
-}
-
 /// Runs one test; what it reaches of its program is gathered, if that is wanted.
 pub(crate) async fn run_file(
     console: &Console,
     arguments: &TestArguments,
     path: &Path,
     gathered: Option<&RefCell<Gathered>>,
-) -> Result<Verdict, Failure> {
+) -> Result<FileReport, Failure> {
     let name = path.display().to_string();
     let classifier = ChosenClassifier { id: arguments.classifier.as_deref(), environment: &console.environment };
-    if name.ends_with(TABLE) {
-        let options = TableOptions { lenient: arguments.lenient, repeat: arguments.repeat, color: console.color };
-        let judge = async |program: &Program, table: &TriggerTable| {
-            let judged = judge_table(path, program, table, &classifier).await?;
-            if let Some(gathered) = gathered {
-                gathered.borrow_mut().add(program, &reached_by_table(program, table, &judged));
-            }
-            Ok(judged)
+    if !name.ends_with(TABLE) {
+        let mode = arguments.record.map(|record| match record {
+            Record::Missing => Mode::Missing,
+            Record::All => Mode::All,
+        });
+        let options = Options {
+            repeat: arguments.repeat,
+            bless: arguments.bless,
+            record: mode.map(|mode| (mode, arguments.model.as_deref())),
+            verbose: arguments.verbose,
+            gathered,
+            color: console.color,
         };
-        let outcome = run_table(path, options, judge).await;
-        return Ok(if outcome.passed { Verdict::Passed(outcome.text) } else { Verdict::Failed(outcome.text) });
+        return run_conversation(path, options, &classifier).await;
     }
-    let (mut text, mut test) = match read_test(path, console.color) {
-        Ok(read) => read,
-        Err(why) => return Ok(Verdict::Failed(why)),
+    let began = SystemClock.now();
+    let options = TableOptions { lenient: arguments.lenient, repeat: arguments.repeat, color: console.color };
+    let judge = async |program: &Program, table: &TriggerTable| {
+        let judged = judge_table(path, program, table, &classifier).await?;
+        if let Some(gathered) = gathered {
+            gathered.borrow_mut().add(program, &reached_by_table(program, table, &judged));
+        }
+        Ok(judged)
     };
-    let mut recorded = String::new();
-    let played = match arguments.record.filter(|_| test.model == Some(TestModel::Recorded)) {
-        None => play(path, &test, &classifier).await,
-        Some(record) => {
-            let mode = match record {
-                Record::Missing => Mode::Missing,
-                Record::All => Mode::All,
-            };
-            let made = record_test(path, (&text, &test), &classifier, mode, arguments.model.as_deref()).await;
-            made.map(|made| {
-                (text, test, recorded) = (made.text, made.test, made.report);
-                made.played
-            })
+    let TableOutcome { passed, text } = run_table(path, options, judge).await;
+    let (case, details) = match passed {
+        true => (CaseReport::passed("triggers"), text),
+        false => {
+            let problem = Problem { file: name.clone(), line: None, text: text.clone() };
+            (CaseReport::failed("triggers", text, vec![problem]), String::new())
         }
     };
-    let played = match played {
-        Ok(played) => played,
-        Err(why) => return Ok(Verdict::Failed(why)),
-    };
-    if let (Some(gathered), Some(run)) = (gathered, &played.run) {
-        gathered.borrow_mut().add(&run.program, &reached(run));
-    }
-    for round in 2..=arguments.repeat {
-        let again = play(path, &test, &classifier).await;
-        if let Some(difference) = difference(&played, &again) {
-            return Ok(Verdict::Failed(format!("{name}: run {round} differs from run 1: {difference}")));
-        }
-    }
-    let differences = compare(&name, &test, &played.stretches, Compared::All);
-    if !played.problems.is_empty() {
-        // What happened is not what the test is about, so it is not to be kept either.
-        let problems = played.problems.join("\n");
-        return Ok(Verdict::Failed(format!("{problems}\n{differences}{}", remarks(&played, true))));
-    }
-    if arguments.bless {
-        let mut blessed = test.clone();
-        blessed.bless(&played.stretches);
-        let blessed = blessed.render();
-        if blessed != text {
-            std::fs::write(path, blessed)
-                .map_err(|cause| Failure::failed(format!("{name}: cannot write: {cause}; make it writable")))?;
-            return Ok(Verdict::Blessed(recorded));
-        }
-        return Ok(Verdict::Passed(recorded));
-    }
-    let remarks = recorded + &remarks(&played, arguments.verbose || !differences.is_empty());
-    Ok(if differences.is_empty() { Verdict::Passed(remarks) } else { Verdict::Failed(differences + &remarks) })
-}
-
-/// What there is to know besides what a test expects; what answered what, too, if that `tells_answers`.
-fn remarks(played: &Played, tells_answers: bool) -> String {
-    let answers = played.answers.iter().filter(|_| tells_answers).map(|answer| format!("  {answer}\n")).collect();
-    let unjudged = played.run.as_ref().map_or_else(String::new, |run| unjudged(&run.program, &run.events));
-    let listed = [
-        ("replies:\n", answers),
-        ("triggers that nobody judged:\n", unjudged),
-        ("lines left out:\n", skipped(&played.summary.skipped)),
-    ];
-    listed.into_iter().filter(|(_, lines)| !lines.is_empty()).map(|(head, lines)| format!("{head}{lines}")).collect()
-}
-
-/// In what two runs of one test differ.
-fn difference(first: &Played, again: &Result<Played, String>) -> Option<String> {
-    match again {
-        Err(why) => Some(why.clone()),
-        Ok(again) if again.problems != first.problems => Some(again.problems.join("\n")),
-        Ok(again) => {
-            let stretches = first.stretches.iter().zip(&again.stretches);
-            let index = stretches.clone().position(|(first, again)| first != again);
-            let index = index.or((first.stretches.len() != again.stretches.len()).then(|| stretches.count()))?;
-            Some(format!(
-                "stretch {} was\n{:#?}\nand is now\n{:#?}",
-                index + 1,
-                first.stretches.get(index),
-                again.stretches.get(index)
-            ))
-        }
-    }
+    let ms = u64::try_from(SystemClock.now().0 - began.0).unwrap_or(0);
+    let title = String::new();
+    Ok(FileReport { path: name, title, cases: vec![case], details, is_blessed: false, ms, run: None })
 }
 
 /// All files that `path` means: itself, or those anywhere below whose names end so, sorted. Hidden folders are left out.
 pub(super) fn find(path: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let wrong = |cause: io::Error| Failure::wrong(format!("{}: cannot read: {cause}; check the path", path.display()));
     if !path.metadata().map_err(wrong)?.is_dir() {
+        if path.to_string_lossy().ends_with(RULES) {
+            return Err(Failure::wrong(format!(
+                "{}: rules are no test; they are checked with each test of their program, and with stored sessions by \
+                 `playhouse sessions check --rules`",
+                path.display()
+            )));
+        }
         files.push(path.to_owned());
         return Ok(());
     }

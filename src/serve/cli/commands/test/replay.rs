@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::checked::checked;
 use super::compare::{Compared, compare};
 use crate::diagnostic::render;
 use crate::host::config::{Environment, FileConfig};
@@ -25,7 +26,7 @@ pub(crate) struct ReadTest {
 }
 
 enum ReadKind {
-    Conversation(TestFile),
+    Conversation(Box<(TestFile, Sources)>),
     Table(Box<ReadTable>),
 }
 
@@ -45,7 +46,7 @@ impl ReadTest {
         let is_table = path.to_string_lossy().ends_with(TABLE);
         let kind = match is_table {
             true => ReadKind::Table(Box::new(ReadTable::read(path, color)?)),
-            false => ReadKind::Conversation(read_test(path, color)?.1),
+            false => ReadKind::Conversation(Box::new(read_test(path, color)?)),
         };
         Ok(ReadTest { path: path.to_owned(), kind })
     }
@@ -58,7 +59,7 @@ impl ReadTest {
     /// The program that it names.
     pub(crate) fn program(&self) -> PathBuf {
         let program = match &self.kind {
-            ReadKind::Conversation(test) => &test.program,
+            ReadKind::Conversation(read) => &read.0.program,
             ReadKind::Table(read) => &read.table.program,
         };
         self.path.with_file_name(program)
@@ -72,7 +73,7 @@ impl ReadTest {
     /// The configuration beside its program, with what it sets itself.
     pub(crate) fn configuration(&self) -> Result<FileConfig, String> {
         let settings = match &self.kind {
-            ReadKind::Conversation(test) => &test.settings,
+            ReadKind::Conversation(read) => &read.0.settings,
             ReadKind::Table(read) => &read.table.settings,
         };
         configuration(&self.program(), &self.path, settings)
@@ -82,11 +83,13 @@ impl ReadTest {
     pub(crate) async fn play(&self, environment: &Environment, instead: Option<&Instead>) -> Result<Answer, String> {
         let chosen = ChosenClassifier { id: None, environment };
         match &self.kind {
-            ReadKind::Conversation(test) => {
+            ReadKind::Conversation(read) => {
+                let (test, sources) = &**read;
                 let played = play_instead(&self.path, test, &chosen, instead).await?;
                 let differs = compare(&self.path.display().to_string(), test, &played.stretches, Compared::All);
+                let checked = checked(&self.path, test, &played, &mut sources.clone());
                 Ok(Answer {
-                    passes: played.problems.is_empty() && differs.is_empty(),
+                    passes: played.problems.is_empty() && differs.is_empty() && checked.holds(),
                     reached: played.run.map(|run| (run.program.clone(), played.text, reached(&run))),
                     acts_outside: played.acts_outside,
                 })
@@ -105,13 +108,13 @@ impl ReadTest {
     }
 }
 
-/// A conversation's text, and what it says. The error is for people.
-pub(super) fn read_test(path: &Path, color: bool) -> Result<(String, TestFile), String> {
+/// A conversation, and the text that its findings stand in. The error is for people.
+fn read_test(path: &Path, color: bool) -> Result<(TestFile, Sources), String> {
     let name = path.display().to_string();
     let text =
         std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
     let mut sources = Sources::default();
     let file = sources.add(name.as_str(), text.as_str());
     let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
-    Ok((text, test))
+    Ok((test, sources))
 }

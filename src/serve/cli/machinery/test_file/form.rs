@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::host::checks::Written;
 use crate::host::llm::written::Bullet;
 use crate::value::{Map, Value};
 use crate::vm::protocol::Signal;
@@ -78,6 +79,8 @@ pub enum TestStepKind {
     ExpectCalls(Vec<ExpectedCall>),
     /// `## Outcome`: how it ends.
     ExpectOutcome(ExpectedOutcome),
+    /// `## Expect`: what holds of the whole conversation.
+    Expect(Vec<Written>),
 }
 
 /// A message in the middle of a reply.
@@ -201,6 +204,13 @@ impl TestFile {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
+    /// The checks of `## Expect`.
+    pub fn checks<'t>(&'t self) -> impl Iterator<Item = &'t Written> {
+        let of_step =
+            |step: &'t TestStep| if let TestStepKind::Expect(checks) = &step.kind { Some(checks) } else { None };
+        self.steps.iter().filter_map(of_step).flatten()
+    }
+
     /// Puts what a run did in the place of what was expected (`--bless`): the sections that are there are
     /// rewritten, and a file without any gets speech, calls and an outcome. `stretches` are those of the run.
     pub fn bless(&mut self, stretches: &[Stretch]) {
@@ -244,7 +254,8 @@ impl TestStepKind {
             TestStepKind::ExpectSay(_)
             | TestStepKind::ExpectVariables(_)
             | TestStepKind::ExpectCalls(_)
-            | TestStepKind::ExpectOutcome(_) => true,
+            | TestStepKind::ExpectOutcome(_)
+            | TestStepKind::Expect(_) => true,
         }
     }
 
@@ -265,6 +276,7 @@ impl TestStepKind {
             TestStepKind::ExpectVariables(_) => "Variables",
             TestStepKind::ExpectCalls(_) => "Calls",
             TestStepKind::ExpectOutcome(_) => "Outcome",
+            TestStepKind::Expect(_) => "Expect",
         }
     }
 
@@ -277,7 +289,8 @@ impl TestStepKind {
             | TestStepKind::Wait(_)
             | TestStepKind::Set(_)
             | TestStepKind::Reply(_)
-            | TestStepKind::Written(_) => self.clone(),
+            | TestStepKind::Written(_)
+            | TestStepKind::Expect(_) => self.clone(),
             TestStepKind::ExpectSay(_) => TestStepKind::ExpectSay(actual.said.clone()),
             TestStepKind::ExpectVariables(expected) => TestStepKind::ExpectVariables(
                 expected.iter().map(|(name, _)| (name.clone(), actual.variables.get(&**name).cloned())).collect(),

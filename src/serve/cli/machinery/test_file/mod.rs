@@ -5,6 +5,7 @@
 //! the file names a model; expected parts are compared at the end of their stretch.
 
 mod bullet;
+mod checks;
 mod form;
 pub(crate) mod item;
 pub(crate) mod lines;

@@ -16,7 +16,8 @@ use crate::value::Map;
 use crate::vm::protocol::Timestamp;
 
 /// The headings there are.
-const HEADINGS: [&str; 9] = ["User", "Event", "Wait", "Set", "Model", "Says", "Calls", "Variables", "Outcome"];
+const HEADINGS: [&str; 10] =
+    ["User", "Event", "Wait", "Set", "Model", "Says", "Calls", "Variables", "Outcome", "Expect"];
 
 /// What can stand in the list at the top.
 const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`";
@@ -59,8 +60,8 @@ pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>
 struct StretchReader {
     /// The expected parts, by heading.
     expected: HashMap<&'static str, Span>,
-    /// The file's outcome.
-    outcome: Option<Span>,
+    /// What stands at the end of the file, by heading: the outcome, the checks.
+    last: Vec<(&'static str, Span)>,
 }
 
 impl Reader {
@@ -133,6 +134,7 @@ impl Reader {
             "Calls" => self.read_items(heading, lines, call).map(TestStepKind::ExpectCalls),
             "Variables" => self.read_items(heading, lines, variable).map(TestStepKind::ExpectVariables),
             "Outcome" => self.read_line(heading, lines, OUTCOMES, outcome).map(TestStepKind::ExpectOutcome),
+            "Expect" => self.read_checks(heading, lines).map(TestStepKind::Expect),
             _ => {
                 self.unknown_heading(heading, heading.text());
                 None
@@ -151,15 +153,20 @@ impl Reader {
         }
     }
 
-    /// Expected parts stand after the replies of their stretch, each once; the outcome stands last.
+    /// Expected parts stand after the replies of their stretch, each once; outcome and checks stand last.
     fn check_order(&mut self, stretch: &mut StretchReader, heading: Line<'_>, kind: &TestStepKind) {
-        if let Some(outcome) = stretch.outcome {
-            let message = format!("`## {}` stands behind the outcome", kind.heading());
-            self.report(heading, "after-outcome", message, "move `## Outcome` to the end of the file");
-            self.also(outcome, "the outcome is here");
+        let is_last = matches!(kind, TestStepKind::ExpectOutcome(_) | TestStepKind::Expect(_));
+        let before = |(last, _): &&(&str, Span)| !is_last || *last == kind.heading();
+        if let Some(&(last, span)) = stretch.last.iter().find(before) {
+            let message = format!("`## {}` stands behind `## {last}`", kind.heading());
+            let next = "put it before `## Outcome` and `## Expect`, which end the file and stand there once";
+            self.report(heading, "after-end", message, next);
+            self.also(span, "that is here");
             return;
         }
-        if kind.begins() {
+        if is_last {
+            stretch.last.push((kind.heading(), heading.span(self.file)));
+        } else if kind.begins() {
             stretch.expected.clear();
         } else if !kind.is_expected() {
             if let Some((first, &span)) = stretch.expected.iter().min_by_key(|(_, span)| span.start) {
@@ -176,9 +183,6 @@ impl Reader {
                 self.also(first, "the first one is here");
             } else {
                 stretch.expected.insert(kind.heading(), span);
-            }
-            if matches!(kind, TestStepKind::ExpectOutcome(_)) {
-                stretch.outcome = Some(span);
             }
         }
     }

@@ -65,6 +65,9 @@ pub(super) fn write(file: &TestFile) -> String {
             TestStepKind::ExpectCalls(calls) => {
                 write_list(&mut text, calls, |text, call| text.push_str(&format!("- {}\n", one_line(&call.text()))), "")
             }
+            TestStepKind::Expect(checks) => {
+                checks.iter().for_each(|written| text.push_str(&format!("- {}\n", written.check.text)));
+            }
             TestStepKind::ExpectOutcome(outcome) => text.push_str(&format!("{}\n", one_line(&outcome.text()))),
         }
     }

@@ -7,10 +7,11 @@ use super::judge::judge;
 use super::resolve::ResolvedTable;
 use super::score::TriggerScores;
 use super::table::{Judged, TriggerTable};
-use crate::diagnostic::{Severity, render};
+use crate::diagnostic::render;
 use crate::host::config::{ClassifierId, FileConfig};
-use crate::host::launch::{Choices, Launch, Workshop};
+use crate::host::launch::Launch;
 use crate::lang::program::Program;
+use crate::serve::cli::machinery::beside::load_beside;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, configuration};
 use crate::span::Sources;
 
@@ -62,14 +63,14 @@ impl ReadTable {
         let mut sources = Sources::default();
         let file = sources.add(name.as_str(), text.as_str());
         let table = TriggerTable::parse(file, &text).map_err(|found| render(&found, &sources, color))?;
-        let program = load(path, &table, color)?;
+        let (program, _) = load_beside(path, &table.program, table.tools.as_deref(), color)?;
         let resolved = table.resolve(&program).map_err(|found| render(&found, &sources, color))?;
         Ok(ReadTable { table, program: Arc::new(program), resolved })
     }
 
     /// Whether nothing is under the threshold.
     pub(crate) fn passes(&self, judged: &[Judged]) -> bool {
-        TriggerScores::count(&self.resolved, judged, false).under(self.table.required()).is_empty()
+        TriggerScores::count(&self.resolved, judged, self.table.strict).under(self.table.required()).is_empty()
     }
 }
 
@@ -112,20 +113,4 @@ pub(crate) async fn judge_table(
     let timeout = config.session.classifier_timeout;
     let asked = (*config.classifier().0 != ClassifierId::Off).then_some(&*classifier);
     judge(program, table, asked, timeout).await
-}
-
-/// The program that the table names.
-fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, String> {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let choices = Choices {
-        tools: table.tools.iter().map(|file| path.with_file_name(file)).collect(),
-        working_directory: Some(folder.to_owned()),
-        ..Choices::default()
-    };
-    let files = [path.with_file_name(&table.program)];
-    let (_, loaded) = Launch::new(Workshop::default(), choices).survey(&files).map_err(|error| error.to_string())?;
-    if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-        return Err(render(&loaded.diagnostics, &loaded.program.sources, color));
-    }
-    Ok(loaded.program)
 }

@@ -1,0 +1,35 @@
+//! What comes of a check.
+
+use crate::host::travel::Point;
+
+/// Whether a check holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It does.
+    Holds,
+    /// It does not.
+    Broken(Breach),
+    /// The session is not over: what is missing may still come.
+    Open {
+        /// What is missing.
+        why: String,
+    },
+    /// That cannot be told. It is never taken for a yes.
+    Undecided {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Where and how a check was broken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breach {
+    /// The index of the event with which it was.
+    pub event: usize,
+    /// The point after it, in a session that is stored.
+    pub point: Option<Point>,
+    /// The line, `Pay:03`, or the playbook or plan; none where nothing was executed.
+    pub place: Option<String>,
+    /// What happened, without a full stop.
+    pub sentence: String,
+}

@@ -1,0 +1,214 @@
+//! One scripted conversation: played, compared, blessed, and held against its checks.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use super::checked::checked;
+use super::compare::{Compared, compare};
+use super::record::record_test;
+use crate::diagnostic::{Diagnostic, render};
+use crate::host::cassette::take::Mode;
+use crate::host::clock::{Clock, SystemClock};
+use crate::host::coverage::reached;
+use crate::serve::cli::machinery::console::Failure;
+use crate::serve::cli::machinery::coverage::Gathered;
+use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
+use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
+use crate::serve::report::{CaseReport, FileReport, Problem};
+use crate::serve::show::skipped;
+use crate::serve::show::unjudged::unjudged;
+use crate::span::Sources;
+
+/// What a file is called in a report before its title is known.
+const CONVERSATION: &str = "conversation";
+
+/// How a conversation is run.
+#[derive(Clone, Copy)]
+pub(super) struct Options<'a> {
+    /// How often, at least once.
+    pub(super) repeat: u32,
+    /// What happened is written in the place of what was expected.
+    pub(super) bless: bool,
+    /// What a live model is asked for, and which one, if one was chosen.
+    pub(super) record: Option<(Mode, Option<&'a str>)>,
+    /// It is said what each scripted reply answered; of a test that fails it is said anyway.
+    pub(super) verbose: bool,
+    /// What is reached of the program goes in here.
+    pub(super) gathered: Option<&'a RefCell<Gathered>>,
+    /// Findings are coloured.
+    pub(super) color: bool,
+}
+
+/// A file's report while it is made.
+struct Reporting<'a> {
+    name: &'a str,
+    sources: Sources,
+    color: bool,
+    report: FileReport,
+}
+
+/// Runs one. A failure is one of the command; whatever is wrong with the test is in the report.
+pub(super) async fn run_conversation(
+    path: &Path,
+    options: Options<'_>,
+    classifier: &ChosenClassifier<'_>,
+) -> Result<FileReport, Failure> {
+    let name = path.display().to_string();
+    let began = SystemClock.now();
+    let report = FileReport {
+        path: name.clone(),
+        title: String::new(),
+        cases: Vec::new(),
+        details: String::new(),
+        is_blessed: false,
+        ms: 0,
+        run: None,
+    };
+    let mut reporting = Reporting { name: &name, sources: Sources::default(), color: options.color, report };
+    reporting.run(path, options, classifier).await?;
+    let ms = u64::try_from(SystemClock.now().0 - began.0).unwrap_or(0);
+    Ok(FileReport { ms, ..reporting.report })
+}
+
+impl Reporting<'_> {
+    async fn run(&mut self, path: &Path, options: Options<'_>, classifier: &ChosenClassifier<'_>) -> Result<(), Failure> {
+        let mut text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(cause) => {
+                self.fail(&format!("{}: cannot read: {cause}; check the path", self.name));
+                return Ok(());
+            }
+        };
+        let file = self.sources.add(self.name, text.as_str());
+        let mut test = match TestFile::parse(file, &text) {
+            Ok(test) => test,
+            Err(findings) => {
+                self.fail_with(CONVERSATION, &findings);
+                return Ok(());
+            }
+        };
+        self.report.title.clone_from(&test.title);
+        let played = match options.record.filter(|_| test.model == Some(TestModel::Recorded)) {
+            None => play(path, &test, classifier).await,
+            Some((mode, model)) => record_test(path, (&text, &test), classifier, mode, model).await.map(|made| {
+                // With stand-ins it may be another text.
+                (text, test, self.report.details) = (made.text, made.test, made.report);
+                self.sources = Sources::default();
+                self.sources.add(self.name, text.as_str());
+                made.played
+            }),
+        };
+        let played = match played {
+            Ok(played) => played,
+            Err(why) => {
+                self.fail(&why);
+                return Ok(());
+            }
+        };
+        if let (Some(gathered), Some(run)) = (options.gathered, &played.run) {
+            gathered.borrow_mut().add(&run.program, &reached(run));
+        }
+        for round in 2..=options.repeat {
+            let again = play(path, &test, classifier).await;
+            if let Some(difference) = difference(&played, &again) {
+                self.fail(&format!("{}: run {round} differs from run 1: {difference}", self.name));
+                return Ok(());
+            }
+        }
+        let differences = compare(self.name, &test, &played.stretches, Compared::All);
+        let (problems, texts): (Vec<Problem>, Vec<String>) = differences.into_iter().unzip();
+        if !played.problems.is_empty() {
+            // What happened is not what the test is about, so it is neither kept nor checked.
+            let told = played.problems.iter().map(|problem| Problem::told(self.name, problem));
+            let text = format!("{}\n{}", played.problems.join("\n"), texts.concat());
+            let problems = told.chain(problems).collect();
+            self.report.cases.push(CaseReport::failed(self.title(), text, problems));
+            self.report.details.push_str(&remarks(&played, true));
+            return Ok(());
+        }
+        let differs = !problems.is_empty() && !options.bless;
+        self.report.cases.push(match differs {
+            true => CaseReport::failed(self.title(), texts.concat(), problems),
+            false => CaseReport::passed(self.title()),
+        });
+        if options.bless {
+            self.bless(path, &test, &text, &played)?;
+        } else {
+            self.report.details.push_str(&remarks(&played, options.verbose || differs));
+        }
+        let checked = checked(path, &test, &played, &mut self.sources);
+        checked.findings.iter().for_each(|(what, findings)| self.fail_with(what, findings));
+        self.report.cases.extend(checked.cases(self.name, &self.sources));
+        self.report.run = played.run;
+        Ok(())
+    }
+
+    fn title(&self) -> String {
+        if self.report.title.is_empty() { CONVERSATION.to_owned() } else { self.report.title.clone() }
+    }
+
+    /// What is wrong with the whole.
+    fn fail(&mut self, text: &str) {
+        let problem = Problem::told(self.name, text);
+        self.report.cases.push(CaseReport::failed(self.title(), text.to_owned(), vec![problem]));
+    }
+
+    fn fail_with(&mut self, case: &str, findings: &[Diagnostic]) {
+        let problem = |finding: &Diagnostic| {
+            let file = self.sources.get(finding.span.file);
+            let line = file.map(|file| file.lines.line_column(finding.span.start as usize).0);
+            let notes =
+                finding.notes.iter().filter(|note| note.span.is_none()).map(|note| format!("; {}", note.message));
+            let text = format!("{}{}", finding.message, notes.collect::<String>());
+            Problem { file: file.map_or_else(|| self.name.to_owned(), |file| file.name.to_string()), line, text }
+        };
+        let problems = findings.iter().map(problem).collect();
+        let text = render(findings, &self.sources, self.color);
+        self.report.cases.push(CaseReport::failed(case, text, problems));
+    }
+
+    /// Writes what happened in the place of what was expected.
+    fn bless(&mut self, path: &Path, test: &TestFile, text: &str, played: &Played) -> Result<(), Failure> {
+        let mut blessed = test.clone();
+        blessed.bless(&played.stretches);
+        let blessed = blessed.render();
+        if blessed != text {
+            let name = self.name;
+            std::fs::write(path, blessed)
+                .map_err(|cause| Failure::failed(format!("{name}: cannot write: {cause}; make it writable")))?;
+            self.report.is_blessed = true;
+        }
+        Ok(())
+    }
+}
+
+/// What there is to know besides what a test expects; what answered what, too, if that `tells_answers`.
+fn remarks(played: &Played, tells_answers: bool) -> String {
+    let answers = played.answers.iter().filter(|_| tells_answers).map(|answer| format!("  {answer}\n")).collect();
+    let unjudged = played.run.as_ref().map_or_else(String::new, |run| unjudged(&run.program, &run.events));
+    let listed = [
+        ("replies:\n", answers),
+        ("triggers that nobody judged:\n", unjudged),
+        ("lines left out:\n", skipped(&played.summary.skipped)),
+    ];
+    listed.into_iter().filter(|(_, lines)| !lines.is_empty()).map(|(head, lines)| format!("{head}{lines}")).collect()
+}
+
+/// In what two runs of one test differ.
+fn difference(first: &Played, again: &Result<Played, String>) -> Option<String> {
+    match again {
+        Err(why) => Some(why.clone()),
+        Ok(again) if again.problems != first.problems => Some(again.problems.join("\n")),
+        Ok(again) => {
+            let stretches = first.stretches.iter().zip(&again.stretches);
+            let index = stretches.clone().position(|(first, again)| first != again);
+            let index = index.or((first.stretches.len() != again.stretches.len()).then(|| stretches.count()))?;
+            Some(format!(
+                "stretch {} was\n{:#?}\nand is now\n{:#?}",
+                index + 1,
+                first.stretches.get(index),
+                again.stretches.get(index)
+            ))
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The program that a file beside it names: tables and rules are about one.
+
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::{Severity, render};
+use crate::host::launch::{Choices, Launch, Workshop, surveyed};
+use crate::host::program::ToolInventory;
+use crate::lang::program::Program;
+
+/// The folder of a file.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// The program that the file at `path` names, read without starting anything, and the tools that are known of it then.
+/// The error is text for people.
+pub(crate) fn load_beside(
+    path: &Path,
+    program: &str,
+    tools: Option<&str>,
+    color: bool,
+) -> Result<(Program, ToolInventory), String> {
+    let choices = Choices {
+        tools: tools.iter().map(|file| path.with_file_name(file)).collect(),
+        working_directory: Some(folder_of(path).to_owned()),
+        ..Choices::default()
+    };
+    let files: [PathBuf; 1] = [path.with_file_name(program)];
+    let launch = Launch::new(Workshop::default(), choices);
+    let (equipment, loaded) = launch.survey(&files).map_err(|error| error.to_string())?;
+    if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        return Err(render(&loaded.diagnostics, &loaded.program.sources, color));
+    }
+    Ok((loaded.program, surveyed(&equipment)))
+}
