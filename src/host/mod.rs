@@ -12,6 +12,8 @@ pub mod frames;
 
 mod keys;
 
+pub mod case_file;
+
 mod net;
 
 pub mod patterns;

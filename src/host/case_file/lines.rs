@@ -1,10 +1,10 @@
-//! The lines of a test file: fences, sections, and the list at the top; and what is found in them. Trigger tables have
-//! the same frame.
+//! The lines of a file of cases: fences, sections, and the list at the top; and what is found in them.
 
 use std::collections::HashMap;
 
-use super::item::{Wrong, json_or_text};
 use crate::diagnostic::{Diagnostic, Note};
+use crate::host::case_file::item::{Wrong, json_or_text};
+use crate::lang::spelling::nearest;
 use crate::span::{FileId, Span};
 use crate::value::Map;
 
@@ -230,10 +230,30 @@ impl Reader {
         }
     }
 
-    /// An item whose key nobody knows.
+    /// An item whose key nobody knows; `keys` are those there are, in words, each in backticks.
     pub(crate) fn unknown_key(&mut self, item: &TopItem<'_>, keys: &str) {
+        let known = keys.split('`').skip(1).step_by(2);
+        let near = nearest(item.key, known).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
         let message = format!("there is no key `{}`", item.key);
-        self.report(item.line, "unknown-key", message, format!("keys are {keys}"));
+        self.report(item.line, "unknown-key", message, format!("{near}keys are {keys}"));
+    }
+
+    /// A heading that nobody knows.
+    pub(crate) fn unknown_heading(&mut self, line: Line<'_>, known: &[&str]) {
+        let text = line.text();
+        let next = match nearest(text.trim_start_matches('#').trim(), known.iter()) {
+            Some(near) => format!("did you mean `## {near}`?"),
+            None => {
+                let known: Vec<String> = known.iter().map(|heading| format!("`## {heading}`")).collect();
+                format!("headings are {}", known.join(", "))
+            }
+        };
+        self.report(line, "unknown-heading", format!("there is no heading `{text}`"), next);
+    }
+
+    /// A section in which nothing stands.
+    pub(crate) fn empty(&mut self, heading: Line<'_>, next: &str) {
+        self.report(heading, "empty-section", format!("`{}` is empty", heading.text()), next);
     }
 
     fn top_item<'t>(
