@@ -86,6 +86,8 @@ pub mod summary;
 
 pub mod travel;
 
+pub mod judge;
+
 pub mod backtest;
 
 pub mod checks;

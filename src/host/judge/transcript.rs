@@ -1,0 +1,155 @@
+//! A conversation as a model is shown it: line by line, what was said and given in quotation marks, so that none of it can
+//! look like a line of ours.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::host::case_file::call::ExpectedCall;
+use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::text::{one_line, shorten};
+use crate::value::Value;
+use crate::vm::protocol::CallKind;
+
+/// So many characters are shown of a line, its beginning and its end.
+const SHOWN_CHARACTERS: usize = 4_000;
+
+/// A conversation, as far as it has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    lines: Vec<TranscriptLine>,
+    /// The tools that are being called, by the calls' ids.
+    running: HashMap<u64, Arc<str>>,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TranscriptLine {
+    /// The program says something.
+    Program(Arc<str>),
+    /// A tool's call, or the tool, asks the user for a yes or a no.
+    Asks(Arc<str>),
+    /// The user says something.
+    User(Arc<str>),
+    /// A tool is called: `Name(argument: JSON)`.
+    Call(String),
+    /// What a tool gave.
+    Result {
+        /// Which.
+        tool: Arc<str>,
+        /// What.
+        value: Value,
+    },
+    /// Why a tool gave nothing.
+    Error {
+        /// Which.
+        tool: Arc<str>,
+        /// Why.
+        error: Arc<str>,
+    },
+}
+
+impl Transcript {
+    /// What was said in a session, and what its tools were asked and gave.
+    pub fn of(events: &[PublicEvent]) -> Transcript {
+        let mut transcript = Transcript::default();
+        events.iter().for_each(|event| transcript.note(event));
+        transcript
+    }
+
+    /// Goes on with what happens in a session.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is not told")]
+    pub fn note(&mut self, event: &PublicEvent) {
+        match &event.body {
+            PublicBody::Said { text } => self.push(TranscriptLine::Program(text.clone())),
+            PublicBody::UserMessage { text } => self.push(TranscriptLine::User(text.clone())),
+            PublicBody::ApprovalAsked { question, .. } => self.push(TranscriptLine::Asks(question.clone())),
+            PublicBody::CallQueued { call, callable, kind: CallKind::Tool, args, .. } => {
+                self.running.insert(*call, callable.clone());
+                let arguments = args.as_map().cloned().unwrap_or_default();
+                let called = ExpectedCall { name: callable.to_string(), arguments, result: None };
+                self.push(TranscriptLine::Call(called.text()));
+            }
+            PublicBody::CallFinished { call, result, error, .. } => {
+                let Some(tool) = self.running.remove(call) else { return };
+                if let Some(value) = result.clone() {
+                    self.push(TranscriptLine::Result { tool, value });
+                } else if let Some(error) = error.clone() {
+                    self.push(TranscriptLine::Error { tool, error });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Goes on with a line.
+    pub fn push(&mut self, line: TranscriptLine) {
+        self.lines.push(line);
+    }
+
+    /// What the user has heard and said.
+    #[must_use]
+    pub fn spoken(&self) -> Transcript {
+        let is_spoken = |line: &&TranscriptLine| match line {
+            TranscriptLine::Program(_) | TranscriptLine::Asks(_) | TranscriptLine::User(_) => true,
+            TranscriptLine::Call(_) | TranscriptLine::Result { .. } | TranscriptLine::Error { .. } => false,
+        };
+        let lines = self.lines.iter().filter(is_spoken).cloned().collect();
+        Transcript { lines, running: HashMap::new() }
+    }
+
+    /// What the user was told and asked since they last said something, one utterance a line.
+    pub fn unanswered(&self) -> String {
+        let since = self.lines.iter().rev().take_while(|line| !matches!(line, TranscriptLine::User(_)));
+        let mut heard: Vec<String> = since
+            .filter(|line| matches!(line, TranscriptLine::Program(_) | TranscriptLine::Asks(_)))
+            .map(TranscriptLine::text)
+            .collect();
+        heard.reverse();
+        heard.join("\n")
+    }
+
+    /// What a model is shown: each line with its number.
+    pub fn shown(&self) -> Vec<String> {
+        self.lines.iter().enumerate().map(|(index, line)| format!("{} {}", index + 1, line.shown())).collect()
+    }
+
+    /// All of it as it is, one line after the other.
+    pub fn text(&self) -> String {
+        self.lines.iter().map(TranscriptLine::text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether these words stand in one of its lines, as they were said or as they are shown. Spaces and line breaks are
+    /// all alike.
+    pub fn has(&self, quote: &str) -> bool {
+        let quote = one_line(quote);
+        let has = |text: &str| one_line(text).contains(&quote);
+        !quote.is_empty() && self.lines.iter().any(|line| has(&line.text()) || has(&line.shown()))
+    }
+}
+
+impl TranscriptLine {
+    /// What was said, asked or given.
+    fn text(&self) -> String {
+        match self {
+            TranscriptLine::Program(text) | TranscriptLine::Asks(text) | TranscriptLine::User(text) => text.to_string(),
+            TranscriptLine::Call(call) => call.clone(),
+            TranscriptLine::Result { value, .. } => value.to_text(),
+            TranscriptLine::Error { error, .. } => error.to_string(),
+        }
+    }
+
+    /// The same as a line of ours.
+    fn shown(&self) -> String {
+        let quoted = |text: &str| shorten(&Value::str(text).to_json(), SHOWN_CHARACTERS).into_owned();
+        match self {
+            TranscriptLine::Program(text) => format!("program: {}", quoted(text)),
+            TranscriptLine::Asks(text) => format!("program asks: {}", quoted(text)),
+            TranscriptLine::User(text) => format!("user: {}", quoted(text)),
+            TranscriptLine::Call(call) => format!("call: {}", shorten(call, SHOWN_CHARACTERS)),
+            TranscriptLine::Result { tool, value } => {
+                format!("result of {tool}: {}", shorten(&value.to_json(), SHOWN_CHARACTERS))
+            }
+            TranscriptLine::Error { tool, error } => format!("error of {tool}: {}", quoted(error)),
+        }
+    }
+}
