@@ -2,6 +2,8 @@
 
 pub mod prompt;
 
+mod settle;
+
 pub mod transcript;
 
 use std::collections::HashMap;
@@ -84,9 +86,9 @@ impl Judge {
         Judge { llm, votes, timeout, known: Mutex::default() }
     }
 
-    /// The model's id.
-    pub fn id(&self) -> Arc<str> {
-        self.llm.id()
+    /// The model.
+    pub fn llm(&self) -> &dyn Llm {
+        &*self.llm
     }
 
     /// Whether the statement is true of the transcript. Asked the same again, it says the same.

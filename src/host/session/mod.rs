@@ -26,6 +26,8 @@ mod task;
 
 mod turns;
 
+mod wanted;
+
 mod world;
 
 use std::collections::VecDeque;
@@ -58,6 +60,7 @@ pub use crate::host::session::handle::{EndResult, Ending, SendError, SessionGone
 pub use crate::host::session::input::{Deed, Receipt, Refusal};
 pub use crate::host::session::listeners::{Interest, Notice, Subscription};
 pub use crate::host::session::present::Present;
+pub use crate::host::session::wanted::{Wanted, approval};
 pub use crate::host::session::world::{SessionOptions, World};
 
 /// How many inputs may wait. Senders wait when it is full; a session takes them between any two events.
