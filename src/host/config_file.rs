@@ -1,5 +1,6 @@
 //! `playhouse.toml`: every key known, every value checked, every fault with its line.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ const KEYS: &[&str] = &[
     "constrain",
     "extra_body",
     "extra_headers",
+    "judge_votes",
     "limits",
     "max_sessions",
     "max_tokens",
@@ -76,6 +78,7 @@ pub struct FileConfig {
     pub classifier_timeout: Option<Duration>,
     pub yield_grace: Option<Duration>,
     pub max_sessions: Option<usize>,
+    pub judge_votes: Option<NonZeroU32>,
     pub zone: Option<String>,
     pub times_of_day: TimesOfDay,
     /// `[limits]`: the fields of the machine's settings, by name; checked.
@@ -200,6 +203,7 @@ impl FileConfig {
                     set.map_err(|message| fault(key.span().start, message))?;
                 }
             }
+            "judge_votes" => self.judge_votes = u32::try_from(whole()?).ok().and_then(NonZeroU32::new),
             "max_sessions" => self.max_sessions = usize::try_from(whole()?).ok(),
             // A table of files that older versions have read.
             "embedded" => return Err(at(NO_WEIGHTS.to_owned())),

@@ -52,8 +52,10 @@ pub struct UserRun {
     pub verified: Vec<Verified>,
     /// What the program has cost, and the lines that were left out.
     pub summary: Summary,
-    /// What user and judge have cost, as far as their prices are known.
-    pub cost_of_others: f64,
+    /// Whether a model replied, and not what stands in for one.
+    pub is_live: bool,
+    /// What user and judge have cost, as far as their prices are known; none: there were none.
+    pub cost_of_others: Option<f64>,
 }
 
 /// Why a run was over.
@@ -148,9 +150,11 @@ async fn play_in(file: &UserFile, path: &Path, opened: &Opened, company: Company
     if let Some(judge) = company.judge {
         usage_of_judge = judge.settle(&run, &mut verified).await;
     }
-    let cost_of_judge = company.judge.map_or(0.0, |judge| player.cost(judge.llm(), usage_of_judge));
-    let cost_of_others = player.cost_of_user() + cost_of_judge;
-    Ok(UserRun { run, ended, verified, summary, cost_of_others })
+    let cost_of_judge = company.judge.map(|judge| player.cost(judge.llm(), usage_of_judge));
+    let costs: Vec<f64> = company.user.map(|_| player.cost_of_user()).into_iter().chain(cost_of_judge).collect();
+    let cost_of_others = (!costs.is_empty()).then(|| costs.iter().sum());
+    let is_live = opened.world.llm.kind() == ModelKind::Live;
+    Ok(UserRun { run, ended, verified, summary, is_live, cost_of_others })
 }
 
 /// The checks of the file, and the rules of its program.

@@ -1,6 +1,7 @@
 //! What the commands are made of: the console and the terminal, worlds and sessions, tests as they are written.
 
 pub(crate) mod changed;
+pub(crate) mod company;
 pub(crate) mod console;
 pub(crate) mod conversation;
 pub(crate) mod coverage;
@@ -23,4 +24,5 @@ pub(crate) mod test_session;
 mod test_stage;
 pub(crate) mod travel_text;
 pub mod trigger_tests;
+pub(crate) mod user_session;
 pub(crate) mod world;

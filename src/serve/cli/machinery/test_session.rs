@@ -114,34 +114,15 @@ async fn play_in(
     replies: Option<&Replies>,
 ) -> Result<Played, String> {
     let take = launch.take.clone();
-    let is_recording = take.as_ref().is_some_and(|take| !take.is_replay());
-    let is_live = launch.llm.is_none() && take.as_ref().is_none_or(|take| !take.is_replay());
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let is_live = is_live(&launch);
     let name = path.display().to_string();
-    let mut configuration = configuration(program, path, &test.settings)?;
-    let choices = &mut launch.choices;
-    choices.tools = test.tools.iter().map(|file| path.with_file_name(file)).collect();
-    choices.working_directory = Some(folder.to_owned());
-    if test.settings.contains_key("classifier") {
-        choices.classifier = choices.classifier.take().or(configuration.classifier.clone());
-    }
-    if !is_live {
-        // Which model the program would have is none of a test's business, and nothing is worth waiting for.
-        configuration.model = None;
-        configuration.turn_timeout = configuration.turn_timeout.or(Some(TURN_TIMEOUT));
-    }
-    if is_recording {
-        // Servers take their time, and their counts are worth it.
-        configuration.yield_grace = configuration.yield_grace.or(Some(RECORDING_GRACE));
-    }
-    launch.configuration = Some(configuration);
+    let mut clock = furnish(&mut launch, (path, program), test.tools.as_deref(), &test.settings)?;
     let mut zone = None;
-    let mut clock = TestClock::new(BEGINNING);
     if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
         clock = TestClock::new(now).in_zone(TimeZone::fixed(offset));
         zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
+        launch.workshop.clock = Arc::new(clock.clone());
     }
-    launch.workshop.clock = Arc::new(clock.clone());
     let mut opened = match launch.open(Source::Files(&[program.to_owned()])).await {
         Ok(opened) => opened,
         Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
@@ -188,6 +169,41 @@ async fn play_in(
     };
     opened.close().await;
     played
+}
+
+/// Whether a model is asked, and not what stands in for one.
+fn is_live(launch: &Launch) -> bool {
+    launch.llm.is_none() && launch.take.as_ref().is_none_or(|take| !take.is_replay())
+}
+
+/// Gives a launch what the case at `path` says of its program's world, and a clock that begins when tests do.
+pub(crate) fn furnish(
+    launch: &mut Launch,
+    (path, program): (&Path, &Path),
+    tools: Option<&str>,
+    settings: &Map,
+) -> Result<TestClock, String> {
+    let mut configuration = configuration(program, path, settings)?;
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let choices = &mut launch.choices;
+    choices.tools = tools.iter().map(|file| path.with_file_name(file)).collect();
+    choices.working_directory = Some(folder.to_owned());
+    if settings.contains_key("classifier") {
+        choices.classifier = choices.classifier.take().or(configuration.classifier.clone());
+    }
+    if !is_live(launch) {
+        // Which model the program would have is none of a test's business, and nothing is worth waiting for.
+        configuration.model = None;
+        configuration.turn_timeout = configuration.turn_timeout.or(Some(TURN_TIMEOUT));
+    }
+    if launch.take.as_ref().is_some_and(|take| !take.is_replay()) {
+        // Servers take their time, and their counts are worth it.
+        configuration.yield_grace = configuration.yield_grace.or(Some(RECORDING_GRACE));
+    }
+    launch.configuration = Some(configuration);
+    let clock = TestClock::new(BEGINNING);
+    launch.workshop.clock = Arc::new(clock.clone());
+    Ok(clock)
 }
 
 /// What the program is given: no argument that stands for a secret result. What is secret of it is in no recording.
