@@ -12,10 +12,12 @@ pub(crate) mod debug_listen;
 pub(crate) mod debug_listen;
 pub(crate) mod ending;
 mod events_file;
+pub mod judge_tests;
 #[cfg(feature = "serve")]
 pub(crate) mod offer;
 pub(crate) mod output;
 pub(crate) mod recorded_test;
+pub mod scores;
 pub(crate) mod terminal;
 pub mod test_file;
 mod test_interrupts;

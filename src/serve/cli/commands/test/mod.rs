@@ -1,7 +1,9 @@
 //! `playhouse test [PATH…]`: scripted conversations, without a model and without a network.
 
 pub(super) mod compare;
+mod judged;
 mod record;
+mod user;
 
 use std::cell::RefCell;
 use std::io;
@@ -10,14 +12,19 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use self::compare::{Compared, compare};
+use self::judged::run_judged;
 use self::record::record_test;
+use self::user::run_user;
 use crate::diagnostic::render;
 use crate::host::cassette::take::Mode;
 use crate::host::coverage::reached;
+use crate::host::eval::user::ENDING as USER;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
+use crate::serve::cli::machinery::company::CompanyArguments;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::coverage::{Gathered, reached_by_table, summary};
+use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
 use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
 use crate::serve::cli::machinery::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
@@ -33,15 +40,16 @@ const TABLE: &str = ".triggers.md";
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse test                     all *.test.md and *.triggers.md below this folder
+  playhouse test                     all *.test.md, *.user.md and *.triggers.md below this folder
   playhouse test shop.test.md
   playhouse test shop.test.md --bless    writes what happened in the place of what was expected
   playhouse test shop --repeat 20    says whether it is always the same
   playhouse test shop --record       asks a live model for what is not recorded yet (`- model: recorded`)
-  playhouse test shop --coverage     and how much of the program is reached";
+  playhouse test shop --coverage     and how much of the program is reached
+  playhouse test shop --user-model openai:gpt-4.1-mini --judge openai:gpt-4.1   also users whom a model plays";
 
-/// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; judges
-/// labelled cases of what fires (`*.triggers.md`)
+/// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; has users
+/// played (`*.user.md`); judges labelled cases of what fires (`*.triggers.md`), and the judge itself (`*.judge.md`)
 #[derive(Args, Default)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TestArguments {
@@ -66,7 +74,8 @@ pub(crate) struct TestArguments {
     /// What judges triggers in words: off, rules, model:ID or script:FILE [default: what the test says, else rules]
     #[arg(long, value_name = "ID")]
     classifier: Option<String>,
-    /// A trigger that is due and that the classifier does not judge is not missed (`*.triggers.md`)
+    /// A trigger that is due and that the classifier does not judge is not missed (`*.triggers.md`); a statement that the
+    /// judge does not decide isn't, either (`*.judge.md`)
     #[arg(long)]
     lenient: bool,
     /// Say what each scripted reply answered; of a test that fails it is said anyway
@@ -75,6 +84,8 @@ pub(crate) struct TestArguments {
     /// Say at the end how much of the programs the tests reach; `playhouse coverage` says what they do not
     #[arg(long)]
     coverage: bool,
+    #[command(flatten)]
+    company: CompanyArguments,
 }
 
 /// What `--record` asks for.
@@ -90,23 +101,25 @@ enum Record {
 pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit, Failure> {
     let files = find_tests(&arguments.paths)?;
     let runtime = runtime()?;
-    let (mut n_passed, mut n_failed) = (0, 0);
+    let (mut n_passed, mut n_failed, mut n_skipped) = (0, 0, 0);
     let gathered = arguments.coverage.then(RefCell::<Gathered>::default);
     for path in &files {
         let verdict = runtime.block_on(run_file(console, arguments, path, gathered.as_ref()))?;
         let (word, text) = match verdict {
             Verdict::Passed(report) => ("ok", report),
             Verdict::Blessed(report) => ("blessed", report),
+            Verdict::Skipped(why) => ("skipped", why),
             Verdict::Failed(text) => ("FAILED", text),
         };
-        if word == "FAILED" {
-            n_failed += 1;
-        } else {
-            n_passed += 1;
+        match word {
+            "FAILED" => n_failed += 1,
+            "skipped" => n_skipped += 1,
+            _ => n_passed += 1,
         }
         put(&format!("{word} {}\n{}", path.display(), indented(&text)))?;
     }
-    put(&format!("{n_passed} passed, {n_failed} failed\n"))?;
+    let skipped = if n_skipped > 0 { format!(", {n_skipped} skipped") } else { String::new() };
+    put(&format!("{n_passed} passed, {n_failed} failed{skipped}\n"))?;
     if let Some(gathered) = gathered {
         put(&summary(&gathered.into_inner().coverage.totals()))?;
     }
@@ -117,11 +130,11 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
 pub(crate) fn find_tests(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
-        find(path, &[CONVERSATION, TABLE], &mut files)?;
+        find(path, &[CONVERSATION, USER, TABLE, JUDGE], &mut files)?;
     }
     if files.is_empty() {
         return Err(Failure::wrong(
-            "no test found; tests are files `NAME.test.md` and `NAME.triggers.md`, see docs/testing.md",
+            "no test found; tests are files `NAME.test.md`, `NAME.user.md` and `NAME.triggers.md`, see docs/testing.md",
         ));
     }
     Ok(files)
@@ -133,6 +146,8 @@ pub(crate) enum Verdict {
     Passed(String),
     /// It was rewritten; what there is to know all the same.
     Blessed(String),
+    /// It was not run, and why.
+    Skipped(String),
     /// Why, for people.
     Failed(String),
 }
@@ -162,6 +177,13 @@ pub(crate) async fn run_file(
         Ok(text) => text,
         Err(cause) => return Ok(Verdict::Failed(format!("{name}: cannot read: {cause}; check the path"))),
     };
+    if name.ends_with(USER) {
+        let verdict = run_user(arguments, (path, &text), console.color, &classifier, gathered).await;
+        return Ok(verdict.unwrap_or_else(Verdict::Failed));
+    }
+    if name.ends_with(JUDGE) {
+        return Ok(run_judged(arguments, (path, &text), console.color, &classifier).await);
+    }
     let mut sources = Sources::default();
     let file = sources.add(name.as_str(), text.as_str());
     let mut test = match TestFile::parse(file, &text) {
