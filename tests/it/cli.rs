@@ -11,7 +11,7 @@ use crate::run::Run;
 
 /// `--- NAME` begins a file, `$ playhouse …` is a run, and lines that begin with `< ` before it are its standard
 /// input. All runs of a case share a folder. What differs from run to run is written in capitals.
-fn transcript(_name: &str, case: &str) -> String {
+pub(crate) fn transcript(_name: &str, case: &str) -> String {
     let mut run = Run::new();
     let mut file: Option<(String, String)> = None;
     let mut stdin = String::new();

@@ -189,16 +189,25 @@ impl TranscriptLine {
 
     /// The same as a line of ours.
     fn shown(&self) -> String {
-        let quoted = |text: &str| shorten(&Value::str(text).to_json(), SHOWN_CHARACTERS).into_owned();
         match self {
             TranscriptLine::Program(text) => format!("program: {}", quoted(text)),
             TranscriptLine::Asks(text) => format!("program asks: {}", quoted(text)),
             TranscriptLine::User(text) => format!("user: {}", quoted(text)),
-            TranscriptLine::Call(call) => format!("call: {}", shorten(call, SHOWN_CHARACTERS)),
+            TranscriptLine::Call(call) => format!("call: {}", whole_or_quoted(call)),
             TranscriptLine::Result { tool, value } => {
-                format!("result of {tool}: {}", shorten(&value.to_json(), SHOWN_CHARACTERS))
+                format!("result of {tool}: {}", whole_or_quoted(&value.to_json()))
             }
             TranscriptLine::Error { tool, error } => format!("error of {tool}: {}", quoted(error)),
         }
     }
+}
+
+/// Cut first and quoted then: a cut in the middle of `\"` would end the quotation.
+fn quoted(text: &str) -> String {
+    Value::str(&*shorten(text, SHOWN_CHARACTERS)).to_json()
+}
+
+/// Text that has its own quotations, as it is unless it must be cut.
+fn whole_or_quoted(text: &str) -> String {
+    if text.chars().count() > SHOWN_CHARACTERS { quoted(text) } else { text.to_owned() }
 }

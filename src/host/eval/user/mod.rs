@@ -13,7 +13,7 @@ use crate::span::FileId;
 
 pub use self::form::{Answer, DatabaseCheck, DatabaseKind, Limit, Lookup, STOP, TURNS, UserFile};
 pub use self::play::{Company, Ended, Invalid, UserError, UserRun, play};
-pub use self::speaker::Done;
+pub use self::speaker::{Done, invented};
 
 /// How the names of user files end.
 pub const ENDING: &str = ".user.md";

@@ -353,10 +353,9 @@ impl<'a> Player<'a> {
     async fn give(&mut self, handle: &SessionHandle, wanted: Wanted, words: &Arc<str>) -> Result<(), SendError> {
         let Wanted::Approval(call) = wanted else { return wanted.give(handle, words).await };
         self.transcript.push(TranscriptLine::User(words.clone()));
-        if self.wants_consent {
-            // What is no clear yes is none.
-            let agrees = answer(words) == Some(Polarity::Yes);
-            return Ok(handle.approve(call, Value::Bool(agrees)).await?);
+        // "Yes, please": people, and models that play them, say more than a word.
+        if self.wants_consent && answer(words) == Some(Polarity::Yes) {
+            return Ok(handle.approve(call, Value::Bool(true)).await?);
         }
         wanted.give(handle, words).await
     }

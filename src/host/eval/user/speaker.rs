@@ -80,7 +80,7 @@ fn read(text: &str, must_speak: bool) -> Result<Spoken, String> {
 
 /// The first e-mail address, or number of four digits or more, that stands neither in what the person was told to know
 /// nor in what was said before.
-pub(super) fn invented(say: &str, person: &Person, spoken: &Transcript) -> Option<String> {
+pub fn invented(say: &str, person: &Person, spoken: &Transcript) -> Option<String> {
     let Person { goal, knows, manner } = person;
     let known = [goal, knows, manner, &spoken.text()].map(String::as_str).join("\n");
     let addresses = known.to_lowercase();
