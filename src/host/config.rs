@@ -3,6 +3,7 @@
 //! Layers, the first that says something wins: command line, the program's front matter, `playhouse.toml` (beside
 //! the program, or `--config`), environment, defaults. The model's choice has an order of its own (spec `cli.md`).
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use crate::host::child::DEPTH;
 use crate::host::config_file as file;
 use crate::host::equipment::declaration;
 use crate::host::journal::address::Place;
+use crate::host::judge::VOTES;
 use crate::host::llm::local::{self, LocalServer};
 use crate::host::llm::openai::{OpenAiConfig, Secret};
 use crate::host::otel::options::OtelEnvironment;
@@ -110,6 +112,8 @@ pub struct Config {
     pub session: SessionOptions,
     /// Sessions that may be live in a process.
     pub max_sessions: usize,
+    /// How many votes a judge has, more than half of which make a no.
+    pub judge_votes: NonZeroU32,
     /// The file that says some of it, if there is one.
     pub file: Option<PathBuf>,
     sessions_place: Option<Place>,
@@ -313,6 +317,7 @@ impl Config {
                 ..defaults
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
+            judge_votes: file.judge_votes.unwrap_or(VOTES),
             file: Some(file.path.clone()).filter(|path| !path.as_os_str().is_empty()),
             sessions_place: environment.sessions_place(),
             search: Search::Never,

@@ -1,5 +1,6 @@
 //! `playhouse.toml`: every key known, every value checked, every fault with its line.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ const KEYS: &[&str] = &[
     "constrain",
     "extra_body",
     "extra_headers",
+    "judge_votes",
     "limits",
     "max_sessions",
     "max_tokens",
@@ -79,6 +81,7 @@ pub struct FileConfig {
     pub classifier_timeout: Option<Duration>,
     pub yield_grace: Option<Duration>,
     pub max_sessions: Option<usize>,
+    pub judge_votes: Option<NonZeroU32>,
     pub zone: Option<String>,
     pub times_of_day: TimesOfDay,
     /// `[limits]`: the fields of the machine's settings, by name; checked.
@@ -227,6 +230,7 @@ impl FileConfig {
                     set.map_err(|message| fault(key.span().start, message))?;
                 }
             }
+            "judge_votes" => self.judge_votes = u32::try_from(whole()?).ok().and_then(NonZeroU32::new),
             "mutants" => {
                 let DeValue::Table(keys) = value.get_ref() else { return Err(wanted("a table")) };
                 for (key, value) in keys {

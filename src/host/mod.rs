@@ -12,6 +12,8 @@ pub mod frames;
 
 mod keys;
 
+pub mod case_file;
+
 mod net;
 
 pub mod mutants;
@@ -87,6 +89,8 @@ pub mod stats;
 pub mod summary;
 
 pub mod travel;
+
+pub mod judge;
 
 pub mod backtest;
 

@@ -89,6 +89,7 @@ mod tidy;
 mod tool;
 mod travel;
 mod trigger_tests;
+mod users;
 mod vm;
 mod watcher;
 mod why;

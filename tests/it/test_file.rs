@@ -227,7 +227,7 @@ a.test.md:1:1: the file does not name its program [no-program]
     check(
         "# T\n\n- program: a.md\n- progam: b.md\n- tools:\n- argument: 3\n- program: c.md\n- nothing\n\nText.\n",
         "a.test.md:4:1: there is no key `progam` [unknown-key]
-  keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
+  did you mean `program`? keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
 a.test.md:5:1: `tools` has no value [empty-value]
   write one behind the colon, or leave the line out
 a.test.md:6:1: there is no key `argument` [unknown-key]

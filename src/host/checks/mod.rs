@@ -24,6 +24,7 @@ use crate::host::travel::Run;
 use crate::lang::LoadOptions;
 use crate::lang::evaluation::checks::{Check, CheckKind};
 use crate::lang::program::Program;
+use crate::span::FileId;
 
 pub use crate::host::checks::schema::ReadSchema;
 pub use crate::host::checks::verdict::{Breach, Verdict};
@@ -52,12 +53,28 @@ pub struct Verified {
     pub label: Arc<str>,
     /// The check, as it is written.
     pub text: Arc<str>,
+    /// The file that it stands in.
+    pub file: FileId,
     /// Its line, from 1.
     pub line: usize,
     /// What it asks a model, if it does.
     pub question: Option<Arc<str>>,
     /// What came of it.
     pub verdict: Verdict,
+}
+
+impl Written {
+    /// That nothing can be said of it.
+    pub fn undecided(&self, why: &str) -> Verified {
+        self.verified(Verdict::Undecided { why: why.to_owned() })
+    }
+
+    fn verified(&self, verdict: Verdict) -> Verified {
+        let Written { label, line, check } = self;
+        let question = if let CheckKind::Judge(question) = &check.kind { Some(question.clone()) } else { None };
+        let file = check.span.file;
+        Verified { label: label.clone(), text: check.text.clone(), file, line: *line, question, verdict }
+    }
 }
 
 impl Checks {
@@ -104,11 +121,6 @@ pub fn verify(checks: &Checks, run: &Run) -> Vec<Verified> {
         past.note(index);
     }
     let verdicts = monitors.into_iter().map(|monitor| monitor.end(&past));
-    checks.written().zip(verdicts).map(|(written, verdict)| verified(written, verdict)).collect()
+    checks.written().zip(verdicts).map(|(written, verdict)| written.verified(verdict)).collect()
 }
 
-fn verified(written: &Written, verdict: Verdict) -> Verified {
-    let Written { label, line, check } = written;
-    let question = if let CheckKind::Judge(question) = &check.kind { Some(question.clone()) } else { None };
-    Verified { label: label.clone(), text: check.text.clone(), line: *line, question, verdict }
-}

@@ -21,6 +21,21 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// What is said of it when the session is over and nothing that is missing comes any more; none: it holds.
+    pub fn told_at_end(&self) -> Option<String> {
+        match self {
+            Verdict::Holds => None,
+            Verdict::Broken(Breach { place, sentence, .. }) => {
+                let place = place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+                Some(format!("broken: {place}{sentence}"))
+            }
+            Verdict::Open { why } => Some(format!("open at the end: {why}")),
+            Verdict::Undecided { why } => Some(format!("undecided: {why}")),
+        }
+    }
+}
+
 /// Where and how a check was broken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breach {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::host::classify::{TriggerClassifier, VerdictFuture, prompt};
-use crate::host::llm::answer::read;
+use crate::host::llm::answer::{json_in, read};
 use crate::host::llm::{Llm, LlmRequest, Purpose, behind_think};
 use crate::host::text::shorten;
 use crate::lang::program::TriggerId;
@@ -73,28 +73,11 @@ fn request(question: &Question) -> LlmRequest {
 
 /// The candidates that an answer names, in the question's order; none if there is no list in it.
 pub fn read_answer(text: &str, candidates: &[Candidate]) -> Option<Vec<TriggerId>> {
-    let names = find_list(behind_think(text))?;
+    // The last list: models that explain themselves come to the result at the end.
+    let names = json_in(behind_think(text)).into_iter().rev().find_map(list_in)?;
     let named: Vec<TriggerId> = names.iter().filter_map(|name| find_candidate(name, candidates)).collect();
     let in_order = candidates.iter().map(|candidate| candidate.trigger);
     Some(in_order.filter(|trigger| named.contains(trigger)).collect())
-}
-
-/// The last list of texts in the answer: models that explain themselves come to the result at the end.
-fn find_list(text: &str) -> Option<Vec<String>> {
-    let mut found = None;
-    let mut at = 0;
-    while let Some(start) = text[at..].find(['[', '{']).map(|offset| at + offset) {
-        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Json>();
-        match values.next() {
-            Some(Ok(value)) => {
-                at = start + values.byte_offset();
-                found = list_in(value).or(found);
-            }
-            // One byte further: both brackets are ASCII.
-            Some(Err(_)) | None => at = start + 1,
-        }
-    }
-    found
 }
 
 /// The texts of a list, or of the first list that an object holds.

@@ -2,6 +2,8 @@
 
 pub mod compare;
 
+mod database;
+
 pub mod measured;
 
 pub mod part;
@@ -9,3 +11,5 @@ pub mod part;
 pub mod revision;
 
 pub mod schedule;
+
+pub mod user;

@@ -46,6 +46,8 @@ pub struct Job {
 pub struct Attempt {
     /// As it is counted.
     pub trial: Trial,
+    /// What it cost besides, for those who play users and judge; none: nobody does, or it is not known.
+    pub cost_of_others: Option<f64>,
     /// Whether it came to nothing for a reason that may be gone the next time: the model could not be reached.
     pub is_transient: bool,
 }
@@ -69,7 +71,7 @@ impl Attempt {
     /// One that could not even begin.
     pub fn in_vain(why: String) -> Attempt {
         let trial = Trial { verdict: Verdict::Invalid, why: Some(why), cost: None, model_ms: None, steps: Vec::new() };
-        Attempt { trial, is_transient: true }
+        Attempt { trial, cost_of_others: None, is_transient: true }
     }
 }
 
@@ -126,8 +128,9 @@ async fn attempt<E>(
 ) -> Result<(Job, Trial), E> {
     let mut n_again = 0;
     loop {
-        let Attempt { trial, is_transient } = play(job).await?;
+        let Attempt { trial, cost_of_others, is_transient } = play(job).await?;
         progress.pay(trial.cost);
+        progress.pay(cost_of_others);
         if !is_transient || n_again == MAX_AGAIN || progress.is_enough() {
             return Ok((job, trial));
         }

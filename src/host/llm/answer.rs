@@ -1,9 +1,12 @@
-//! A question to a model and its whole answer, for those who need no stream: plans, and the tool that asks a model.
+//! A question to a model and its whole answer, for those who need no stream: plans, the tool that asks a model, played
+//! users, judges.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 
 use crate::host::llm::{Llm, LlmRequest, NO_END, Purpose, ReplyPart, ReplyStream, behind_think};
 use crate::value::Value;
@@ -71,6 +74,71 @@ pub async fn ask(llm: &dyn Llm, request: LlmRequest, retries: Retries) -> Result
         }
     }
     Err("the model was not asked".into())
+}
+
+/// An answer that can be used, and what the servers counted; asked for once more if the first one can't be. `request` is
+/// told what was wrong with that.
+pub(crate) async fn ask_twice<T>(
+    llm: &dyn Llm,
+    timeout: Duration,
+    request: impl Fn(Option<&str>) -> LlmRequest,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> (Result<T, NoAnswer>, Usage) {
+    let mut problem: Option<String> = None;
+    let mut counted = Usage::default();
+    loop {
+        let asked = ask(llm, request(problem.as_deref()), Retries::default());
+        let text = match tokio::time::timeout(timeout, asked).await {
+            Ok(Ok((text, usage))) => {
+                counted += usage.unwrap_or_default();
+                text
+            }
+            Ok(Err(reason)) => return (Err(NoAnswer::Unreachable(reason)), counted),
+            Err(_) => {
+                let reason = format!("{} gave no answer within {} s", llm.id(), timeout.as_secs_f64());
+                return (Err(NoAnswer::Unreachable(reason.into())), counted);
+            }
+        };
+        match read(&text) {
+            Ok(read) => return (Ok(read), counted),
+            Err(wrong) if problem.is_some() => return (Err(NoAnswer::Unusable(wrong)), counted),
+            Err(wrong) => problem = Some(wrong),
+        }
+    }
+}
+
+/// Why a model's answer is of no use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// It could not be asked: that may be otherwise the next time.
+    #[error("{0}")]
+    Unreachable(Arc<str>),
+    /// It was asked twice, and neither answer could be used; what is wrong with the second one.
+    #[error("its answer could not be used, nor the one before: {0}")]
+    Unusable(String),
+}
+
+/// The JSON lists and objects in a text, in order: models write around what they are asked for.
+pub(crate) fn json_in(text: &str) -> Vec<Json> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find(['[', '{']).map(|offset| at + offset) {
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Json>();
+        match values.next() {
+            Some(Ok(value)) => {
+                at = start + values.byte_offset();
+                found.push(value);
+            }
+            // One byte further: both brackets are ASCII.
+            Some(Err(_)) | None => at = start + 1,
+        }
+    }
+    found
+}
+
+/// The last object in a text that has this form: models that explain themselves come to the result at the end.
+pub(crate) fn last_object<T: DeserializeOwned>(text: &str) -> Option<T> {
+    json_in(text).into_iter().rev().find_map(|json| serde_json::from_value(json).ok())
 }
 
 /// Why there is no answer.

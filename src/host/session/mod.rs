@@ -28,6 +28,8 @@ mod traced;
 
 mod turns;
 
+mod wanted;
+
 mod world;
 
 use std::collections::VecDeque;
@@ -62,6 +64,7 @@ pub use crate::host::session::input::{Deed, Receipt, Refusal};
 pub use crate::host::session::listeners::{Interest, Notice, Subscription};
 pub use crate::host::session::present::Present;
 pub use crate::host::session::traced::spans_of;
+pub use crate::host::session::wanted::{Wanted, approval};
 pub use crate::host::session::world::{SessionOptions, World};
 
 /// How many inputs may wait. Senders wait when it is full; a session takes them between any two events.

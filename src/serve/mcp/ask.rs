@@ -17,8 +17,8 @@ use serde_json::Value as Json;
 use crate::host::events::Mark;
 use crate::host::residents::standing::{Asked, Standing};
 use crate::host::session::Deed;
+use crate::host::session::approval;
 use crate::serve::mcp::result::Wrong;
-use crate::serve::show::commands::approval;
 use crate::value::Value;
 use crate::vm::protocol::CallId;
 

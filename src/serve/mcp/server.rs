@@ -14,13 +14,13 @@ use crate::host::ledger::Served;
 use crate::host::residents::{Beginning, Residents};
 use crate::host::serve_options::Approvals;
 use crate::host::session::Deed;
+use crate::host::session::approval;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::wire::A_COLLEAGUE;
 use crate::serve::mcp::ask::{Sealed, filled};
 use crate::serve::mcp::follow::{Exchange, Request, Shared};
 use crate::serve::mcp::result::Wrong;
 use crate::serve::mcp::tools::{Tools, Wanted};
-use crate::serve::show::commands::approval;
 use crate::value::Map;
 use crate::vm::protocol::CallId;
 

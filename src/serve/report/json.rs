@@ -10,6 +10,7 @@ impl Report {
         json!({
             "passed": self.n_of(TestVerdict::Passed),
             "failed": self.n_of(TestVerdict::Failed),
+            "skipped": self.n_of(TestVerdict::Skipped),
             "undecided": self.n_of(TestVerdict::Undecided),
             "files": self.files.iter().map(file).collect::<Vec<_>>(),
         })

@@ -30,6 +30,10 @@ fn suite(xml: &mut String, file: &FileReport) {
         let _ = write!(xml, "    <testcase classname=\"{class}\" name=\"{name}\" time=\"{time}\"");
         match case.verdict {
             TestVerdict::Passed => xml.push_str("/>\n"),
+            TestVerdict::Skipped => {
+                let why = escaped(case.text.trim_end());
+                let _ = writeln!(xml, ">\n      <skipped message=\"{why}\"/>\n    </testcase>");
+            }
             TestVerdict::Failed => fault(xml, "failure", "failed", case),
             TestVerdict::Undecided => fault(xml, "error", "undecided", case),
         }
@@ -49,17 +53,18 @@ fn fault(xml: &mut String, element: &str, kind: &str, case: &CaseReport) {
 
 /// How many cases there are, and how they came out.
 fn counts<'c>(cases: impl Iterator<Item = &'c CaseReport>, ms: u64) -> String {
-    let (mut n, mut n_failed, mut n_undecided) = (0, 0, 0);
+    let (mut n, mut n_failed, mut n_undecided, mut n_skipped) = (0, 0, 0, 0);
     for case in cases {
         n += 1;
         match case.verdict {
             TestVerdict::Passed => {}
             TestVerdict::Failed => n_failed += 1,
             TestVerdict::Undecided => n_undecided += 1,
+            TestVerdict::Skipped => n_skipped += 1,
         }
     }
     let time = seconds(ms);
-    format!(" tests=\"{n}\" failures=\"{n_failed}\" errors=\"{n_undecided}\" skipped=\"0\" time=\"{time}\"")
+    format!(" tests=\"{n}\" failures=\"{n_failed}\" errors=\"{n_undecided}\" skipped=\"{n_skipped}\" time=\"{time}\"")
 }
 
 fn seconds(ms: u64) -> String {

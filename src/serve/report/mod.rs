@@ -54,6 +54,8 @@ pub struct CaseReport {
 pub enum TestVerdict {
     /// It is as it should be.
     Passed,
+    /// It was not run.
+    Skipped,
     /// That cannot be told; never taken for passed.
     Undecided,
     /// It is not.
@@ -77,17 +79,55 @@ impl Report {
         self.files.iter().filter(|file| file.verdict() == verdict).count()
     }
 
-    /// `3 passed, 1 failed`, and how many are undecided if some are.
+    /// `3 passed, 1 failed`, and how many are undecided or were skipped if some are.
     pub fn totals(&self) -> String {
         let undecided = match self.n_of(TestVerdict::Undecided) {
             0 => String::new(),
             n => format!(", {n} undecided"),
         };
-        format!("{} passed, {} failed{undecided}", self.n_of(TestVerdict::Passed), self.n_of(TestVerdict::Failed))
+        let skipped = match self.n_of(TestVerdict::Skipped) {
+            0 => String::new(),
+            n => format!(", {n} skipped"),
+        };
+        let n = |verdict| self.n_of(verdict);
+        format!("{} passed, {} failed{undecided}{skipped}", n(TestVerdict::Passed), n(TestVerdict::Failed))
     }
 }
 
 impl FileReport {
+    /// Nothing has come of this file yet.
+    pub fn new(path: impl Into<String>) -> FileReport {
+        FileReport {
+            path: path.into(),
+            title: String::new(),
+            cases: Vec::new(),
+            details: String::new(),
+            is_blessed: false,
+            ms: 0,
+            run: None,
+        }
+    }
+
+    /// What came of a file of one case that has scores, which are told whether they reach what they should or not.
+    pub fn scored(path: String, case: &str, passed: bool, text: String) -> FileReport {
+        let mut report = FileReport::new(path);
+        if passed {
+            report.cases.push(CaseReport::passed(case));
+            report.details = text;
+        } else {
+            let problem = Problem { file: report.path.clone(), line: None, text: text.clone() };
+            report.cases.push(CaseReport::failed(case, text, vec![problem]));
+        }
+        report
+    }
+
+    /// One that was not run, and why.
+    pub fn skipped(path: String, case: impl Into<String>, why: &str) -> FileReport {
+        let case =
+            CaseReport { name: case.into(), verdict: TestVerdict::Skipped, text: why.to_owned(), problems: Vec::new() };
+        FileReport { cases: vec![case], ..FileReport::new(path) }
+    }
+
     /// The worst that came of what it says.
     pub fn verdict(&self) -> TestVerdict {
         self.cases.iter().map(|case| case.verdict).max().unwrap_or(TestVerdict::Passed)

@@ -2,10 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::host::session::{SendError, SessionHandle};
-use crate::value::Value;
-use crate::vm::protocol::{CallId, Wait};
-
 /// A command, what stands behind it, and what `/help` says of it.
 type Entry = (&'static str, &'static str, &'static str);
 
@@ -114,41 +110,4 @@ pub(crate) fn help() -> String {
 fn help_line((name, argument, text): &Entry) -> String {
     let usage = format!("/{name} {argument}");
     format!("  {usage:15}  {text}\n")
-}
-
-/// What the next line of a person answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// It is a message of the user.
-    Message,
-    /// It answers a tool's question.
-    Approval(CallId),
-}
-
-impl Wanted {
-    /// What ends a wait, if a person can end it.
-    pub(crate) fn of(wait: &Wait) -> Option<Wanted> {
-        match wait {
-            Wait::User => Some(Wanted::Message),
-            Wait::Approval(call) => Some(Wanted::Approval(*call)),
-            Wait::Call(_) | Wait::Reply(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget => None,
-        }
-    }
-
-    /// Gives a session the line.
-    pub(crate) async fn give(self, handle: &SessionHandle, line: &str) -> Result<(), SendError> {
-        match self {
-            Wanted::Message => handle.send(line).await,
-            Wanted::Approval(call) => Ok(handle.approve(call, approval(line)).await?),
-        }
-    }
-}
-
-/// A person's answer to a tool's question: yes, no, or text for the tool.
-pub(crate) fn approval(line: &str) -> Value {
-    match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Value::Bool(true),
-        "n" | "no" => Value::Bool(false),
-        _ => Value::str(line),
-    }
 }

@@ -6,11 +6,14 @@ use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 
 /// One file of `prompts/` each, by its name without ending.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 14] = [
     ("system", include_str!("../prompts/system.md")),
     ("turn", include_str!("../prompts/turn.md")),
     ("classify", include_str!("../prompts/classify.md")),
     ("question", include_str!("../prompts/question.md")),
+    ("judge", include_str!("../prompts/judge.md")),
+    ("user", include_str!("../prompts/user.md")),
+    ("transcript", include_str!("../prompts/transcript.md")),
     ("condition", include_str!("../prompts/condition.md")),
     ("plan", include_str!("../prompts/plan.md")),
     ("plan-mend", include_str!("../prompts/plan-mend.md")),

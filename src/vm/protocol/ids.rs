@@ -177,7 +177,7 @@ pub enum TurnKind {
     Continue,
 }
 
-/// Tokens of one reply, as the server counted them.
+/// Tokens of a reply, or of several, as the server counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens of the request.
@@ -186,6 +186,14 @@ pub struct Usage {
     pub cached_tokens: u64,
     /// Tokens of the reply.
     pub completion_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.prompt_tokens += other.prompt_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.completion_tokens += other.completion_tokens;
+    }
 }
 
 /// Tokens of so many bytes: about four bytes each in English and JSON.

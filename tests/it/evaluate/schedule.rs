@@ -13,7 +13,7 @@ fn plan(n_sides: usize, n_cases: usize, k: usize, jobs: usize) -> Plan {
 
 fn attempt(verdict: Verdict, cost: f64) -> Attempt {
     let trial = Trial { verdict, why: None, cost: Some(cost), model_ms: None, steps: Vec::new() };
-    Attempt { trial, is_transient: verdict == Verdict::Invalid }
+    Attempt { trial, cost_of_others: None, is_transient: verdict == Verdict::Invalid }
 }
 
 fn n_made(trials: &Trials) -> usize {

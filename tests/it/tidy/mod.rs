@@ -46,7 +46,10 @@ const CRATE_HOMES: [(&str, &[&str]); 4] = [
     ("granit_parser", &["src/lang/source/yaml.rs"]),
     ("pulldown_cmark", &["src/lang/source/markdown.rs"]),
     ("annotate_snippets", &["src/lang/diagnostic/mod.rs"]),
-    ("minijinja", &["src/vm/prompt", "src/vm/plan/prompts.rs", "src/host/classify/prompt.rs"]),
+    (
+        "minijinja",
+        &["src/vm/prompt", "src/vm/plan/prompts.rs", "src/host/classify/prompt.rs", "src/host/judge/prompt.rs"],
+    ),
 ];
 
 /// Files of `vm` that may name serde's derives, and why.

@@ -42,7 +42,17 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
         "host",
         &[
             &[
-                "clock", "frames", "keys", "library", "net", "patterns", "secrets", "settings", "stats", "summary",
+                "case_file",
+                "clock",
+                "frames",
+                "keys",
+                "library",
+                "net",
+                "patterns",
+                "secrets",
+                "settings",
+                "stats",
+                "summary",
                 "text",
             ],
             &["child", "component", "events", "journal", "serve_options"],

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use crate::host::case_file::item::json_or_text;
 use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
 use crate::host::journal::address::{Address, Place};
@@ -25,7 +26,6 @@ use crate::serve::cli::machinery::debug_listen::Listening;
 use crate::serve::cli::machinery::ending::Subject;
 use crate::serve::cli::machinery::terminal::Input;
 use crate::serve::cli::machinery::terminal::watch::{Watch, is_wanted_again};
-use crate::serve::cli::machinery::test_file::json_or_text;
 use crate::serve::cli::machinery::world::journal_failure;
 use crate::serve::cli::machinery::world::{LiveArguments, launch_failure, sessions_place, tell};
 use crate::value::{Map, Value};

@@ -12,6 +12,12 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
+/// The text of a file. The error is text for people.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path)
+        .map_err(|cause| format!("{}: cannot read: {cause}; check the path, and that it is UTF-8", path.display()))
+}
+
 /// The program that the file at `path` names, read without starting anything, and the tools that are known of it then.
 /// The error is text for people.
 pub(crate) fn load_beside(

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::host::events::wire::LeftLineWire;
 use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::session::Wanted;
 use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::machinery::ending::{self, Subject, Told, event_remark};
@@ -20,7 +21,7 @@ use crate::serve::cli::machinery::terminal::thinking::Thinking;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::machinery::terminal::{Asked, Input, Names, Typed, answers};
 use crate::serve::show;
-use crate::serve::show::commands::{self, Command, Line, Wanted};
+use crate::serve::show::commands::{self, Command, Line};
 use crate::serve::show::unjudged::Unjudged;
 use crate::vm::protocol::{Outcome, Signal, Tracked, Wait};
 

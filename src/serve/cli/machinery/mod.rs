@@ -2,6 +2,7 @@
 
 pub(crate) mod beside;
 pub(crate) mod changed;
+pub(crate) mod company;
 pub(crate) mod console;
 pub(crate) mod conversation;
 pub(crate) mod coverage;
@@ -12,12 +13,14 @@ pub(crate) mod debug_listen;
 pub(crate) mod debug_listen;
 pub(crate) mod ending;
 mod events_file;
+pub mod judge_tests;
 #[cfg(feature = "serve")]
 pub(crate) mod offer;
 pub(crate) mod output;
 pub(crate) mod recorded_test;
-pub(crate) mod session_test;
 pub(crate) mod rules_file;
+pub mod scores;
+pub(crate) mod session_test;
 pub(crate) mod terminal;
 pub mod test_file;
 mod test_interrupts;
@@ -26,4 +29,5 @@ pub(crate) mod test_session;
 mod test_stage;
 pub(crate) mod travel_text;
 pub mod trigger_tests;
+pub(crate) mod user_session;
 pub(crate) mod world;

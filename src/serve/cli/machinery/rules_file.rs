@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
+use crate::host::case_file::lines::{Fence, Line, Reader, Section, split};
 use crate::host::checks::Written;
 use crate::serve::cli::machinery::beside::folder_of;
-use crate::serve::cli::machinery::test_file::lines::{Fence, Line, Reader, Section, split};
-use crate::span::FileId;
+use crate::span::{FileId, Sources};
 
 /// How the names of files of rules end.
 pub(crate) const RULES: &str = ".rules.md";
@@ -84,11 +84,45 @@ fn read_section(reader: &mut Reader, section: &Section<'_>) -> Vec<Written> {
 ///
 /// # Errors
 /// The folder cannot be read.
-pub(crate) fn rules_beside(program: &Path) -> std::io::Result<Vec<PathBuf>> {
+fn rules_beside(program: &Path) -> std::io::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder_of(program))?.collect::<Result<Vec<_>, _>>()?;
     let names = entries.into_iter().map(|entry| entry.file_name());
     let mut rules: Vec<PathBuf> =
         names.filter(|name| name.to_string_lossy().ends_with(RULES)).map(|name| program.with_file_name(name)).collect();
     rules.sort();
     Ok(rules)
+}
+
+/// The rules of a program.
+#[derive(Default)]
+pub(crate) struct Rules {
+    /// All of them, by file.
+    pub(crate) written: Vec<Written>,
+    /// What is wrong with the files.
+    pub(crate) findings: Vec<Diagnostic>,
+}
+
+/// The rules beside a program; their texts go into `sources`. A file that cannot be read holds none, and one that names
+/// another program concerns us only where what is wrong with it may hide that.
+pub(crate) fn rules_of(program: &Path, sources: &mut Sources) -> Rules {
+    let mut rules = Rules::default();
+    let same = |path: &Path| std::fs::canonicalize(path).ok();
+    for path in rules_beside(program).unwrap_or_default() {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let file = sources.add(path.display().to_string(), text.as_str());
+        match RulesFile::parse(file, &text) {
+            Ok(read) if same(&path.with_file_name(&read.program)) == same(program) => rules.written.extend(read.rules),
+            Ok(_) => {}
+            Err(findings) => rules.findings.extend(findings),
+        }
+    }
+    rules
+}
+
+/// Reads a schema that a check names: it stands beside the file that holds the check, by default the one at `path`.
+pub(crate) fn read_schema(path: &Path, sources: &Sources) -> impl FnMut(FileId, &str) -> Result<String, String> {
+    move |file, schema| {
+        let beside = sources.get(file).map_or(path, |file| Path::new(&*file.name)).with_file_name(schema);
+        std::fs::read_to_string(beside).map_err(|cause| format!("cannot read: {cause}"))
+    }
 }

@@ -7,7 +7,7 @@ use crate::host::replay::error::SessionError;
 use crate::host::replay::told::{Told, tell};
 use crate::host::travel::{Point, Timeline};
 use crate::serve::cli::machinery::test_file::{Edit, Interruption, TestStep, TestStepKind};
-use crate::serve::show::commands::approval;
+use crate::host::session::approval;
 use crate::value::Value;
 use crate::vm::protocol::view::FrameView;
 use crate::vm::protocol::{CallKind, Effect, Progress, Signal, Wait};

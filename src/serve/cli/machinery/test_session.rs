@@ -234,42 +234,23 @@ pub(crate) async fn open_test(
     test: &TestFile,
     mut launch: Launch,
 ) -> Result<(Opened, TestClock), LaunchError> {
-    let take = launch.take.as_ref();
-    let is_recording = take.is_some_and(|take| !take.is_replay());
-    let is_live = launch.llm.is_none() && take.is_none_or(|take| !take.is_replay());
-    let folder = folder_of(path);
-    let mut configuration = configuration(program, path, &test.settings).map_err(LaunchError::Model)?;
+    let is_live = is_live(&launch);
+    let furnished = furnish(&mut launch, (path, program), test.tools.as_deref(), &test.settings);
+    let mut clock = furnished.map_err(LaunchError::Model)?;
+    let mut zone = None;
+    if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
+        clock = TestClock::new(now).in_zone(TimeZone::fixed(offset));
+        zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
+        launch.workshop.clock = Arc::new(clock.clone());
+    }
     let files = [program.to_owned()];
     let source = match instead {
         Some(Instead { text, program, declared }) => {
-            configuration.declared.clone_from(declared);
+            launch.configuration.iter_mut().for_each(|configuration| configuration.declared.clone_from(declared));
             Source::Loaded(text.clone(), program.clone())
         }
         None => Source::Files(&files),
     };
-    let choices = &mut launch.choices;
-    choices.tools = test.tools.iter().map(|file| path.with_file_name(file)).collect();
-    choices.working_directory = Some(folder.to_owned());
-    if test.settings.contains_key("classifier") {
-        choices.classifier = choices.classifier.take().or(configuration.classifier.clone());
-    }
-    if !is_live {
-        // Which model the program would have is none of a test's business, and nothing is worth waiting for.
-        configuration.model = None;
-        configuration.turn_timeout = configuration.turn_timeout.or(Some(TURN_TIMEOUT));
-    }
-    if is_recording {
-        // Servers take their time, and their counts are worth it.
-        configuration.yield_grace = configuration.yield_grace.or(Some(RECORDING_GRACE));
-    }
-    launch.configuration = Some(configuration);
-    let mut zone = None;
-    let mut clock = TestClock::new(BEGINNING);
-    if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
-        clock = TestClock::new(now).in_zone(TimeZone::fixed(offset));
-        zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
-    }
-    launch.workshop.clock = Arc::new(clock.clone());
     let mut opened = launch.open(source).await?;
     let settings = &mut opened.settings;
     settings.zone = zone.unwrap_or(settings.zone.clone());
@@ -279,6 +260,40 @@ pub(crate) async fn open_test(
         settings.max_retry_delay_ms = 0;
     }
     Ok((opened, clock))
+}
+
+/// Whether a model is asked, and not what stands in for one.
+fn is_live(launch: &Launch) -> bool {
+    launch.llm.is_none() && launch.take.as_ref().is_none_or(|take| !take.is_replay())
+}
+
+/// Gives a launch what the case at `path` says of its program's world, and a clock that begins when tests do.
+pub(crate) fn furnish(
+    launch: &mut Launch,
+    (path, program): (&Path, &Path),
+    tools: Option<&str>,
+    settings: &Map,
+) -> Result<TestClock, String> {
+    let mut configuration = configuration(program, path, settings)?;
+    let choices = &mut launch.choices;
+    choices.tools = tools.iter().map(|file| path.with_file_name(file)).collect();
+    choices.working_directory = Some(folder_of(path).to_owned());
+    if settings.contains_key("classifier") {
+        choices.classifier = choices.classifier.take().or(configuration.classifier.clone());
+    }
+    if !is_live(launch) {
+        // Which model the program would have is none of a test's business, and nothing is worth waiting for.
+        configuration.model = None;
+        configuration.turn_timeout = configuration.turn_timeout.or(Some(TURN_TIMEOUT));
+    }
+    if launch.take.as_ref().is_some_and(|take| !take.is_replay()) {
+        // Servers take their time, and their counts are worth it.
+        configuration.yield_grace = configuration.yield_grace.or(Some(RECORDING_GRACE));
+    }
+    launch.configuration = Some(configuration);
+    let clock = TestClock::new(BEGINNING);
+    launch.workshop.clock = Arc::new(clock.clone());
+    Ok(clock)
 }
 
 /// What the program is given: no argument that stands for a secret result. What is secret of it is in no recording.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::host::clock::{Clock, TestClock};
 use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::session::Wanted;
 use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription};
 use crate::host::summary::Summary;
 use crate::serve::cli::machinery::test_file::{
@@ -12,7 +13,6 @@ use crate::serve::cli::machinery::test_file::{
 };
 use crate::serve::cli::machinery::test_interrupts::{Door, Interrupting};
 use crate::serve::cli::machinery::test_replies::Replies;
-use crate::serve::show::commands::Wanted;
 use crate::vm::protocol::view::FrameView;
 use crate::vm::protocol::{CallKind, Outcome, Wait};
 

@@ -21,6 +21,7 @@ use tokio::net::TcpStream;
 use crate::host::debug::breakpoint::Exceptions;
 use crate::host::debug::control::{DebugNotice, Stopped};
 use crate::host::debuggee::{Backward, DebugError, Debuggee, Forward, Launcher};
+use crate::host::session::Wanted;
 use crate::host::session::{Notice, Session, SessionHandle, Subscription};
 use crate::serve::dap::breakpoints::Breakpoints;
 use crate::serve::dap::door::{Door, Subject};
@@ -29,7 +30,6 @@ use crate::serve::dap::relay::First;
 use crate::serve::dap::sources::{Counting, Texts};
 use crate::serve::dap::variables::Lists;
 use crate::serve::dap::wire::{InitializeArguments, LaunchArguments, Refusal, RefusalKind, Request, Where};
-use crate::serve::show::commands::Wanted;
 use crate::serve::show::unjudged::Unjudged;
 use crate::serve::show::{lost, merge};
 

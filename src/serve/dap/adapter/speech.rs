@@ -1,8 +1,8 @@
 //! What the program says while it runs, and what it waits for.
 
 use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::session::Wanted;
 use crate::serve::dap::adapter::Adapter;
-use crate::serve::show::commands::Wanted;
 
 impl Adapter {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a listener to the conversation hears nothing else")]

@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::host::debug::stepping::Debugger;
 use crate::host::debuggee::Debuggee;
+use crate::host::session::Wanted;
 use crate::host::session::{Ending, Interest};
 use crate::serve::dap::Reached;
 use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits};
@@ -19,7 +20,6 @@ use crate::serve::dap::wire::{
     AttachArguments, DisconnectArguments, InitializeArguments, LaunchArguments, Refusal, RefusalKind, Request,
     RestartArguments,
 };
-use crate::serve::show::commands::Wanted;
 use crate::serve::show::unjudged::Unjudged;
 use crate::vm::protocol::Outcome;
 use crate::vm::protocol::fault::FaultKind;

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::host::debug::breakpoint::expression;
+use crate::host::session::Wanted;
 use crate::lang::expr::ExprKind;
 use crate::serve::dap::adapter::Adapter;
 use crate::serve::dap::lists::Owner;
@@ -11,7 +12,7 @@ use crate::serve::dap::variables::with_member;
 use crate::serve::dap::wire::{
     CompletionsArguments, EvaluateArguments, Refusal, RefusalKind, SetExpressionArguments, SetVariableArguments,
 };
-use crate::serve::show::commands::{self, Command, Line, Wanted};
+use crate::serve::show::commands::{self, Command, Line};
 use crate::serve::show::{self, variables, why};
 use crate::vm::protocol::FrameId;
 use crate::vm::protocol::Tracked;

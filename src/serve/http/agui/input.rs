@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::host::events::Mark;
+use crate::host::session::approval;
 use crate::serve::http::answers::content::content_text;
 use crate::serve::http::problem::{Pointed, Problem};
 use crate::serve::http::wire::check_text;
-use crate::serve::show::commands::approval;
 use crate::value::Value;
 use crate::vm::protocol::CallId;
 

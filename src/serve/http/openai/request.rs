@@ -11,6 +11,7 @@ use crate::host::residents::Beginning;
 use crate::host::residents::fork::Forking;
 use crate::host::residents::standing::State;
 use crate::host::serve_options::FirstMessage;
+use crate::host::session::approval;
 use crate::host::session::{Deed, SendError, SessionGone};
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::answers::follow::Follow;
@@ -22,7 +23,6 @@ use crate::serve::http::problem::Problem;
 use crate::serve::http::relay::Unplaced;
 use crate::serve::http::server::Server;
 use crate::serve::http::wire::{A_COLLEAGUE, check_text};
-use crate::serve::show::commands::approval;
 use crate::vm::protocol::CallId;
 
 /// A request that comes again later than this, in milliseconds, is another one, where nothing but its words says which

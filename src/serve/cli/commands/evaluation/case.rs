@@ -1,5 +1,5 @@
-//! A case: a file that is played so often. A conversation's user lines are written; a model takes the place of the one
-//! that the file would have.
+//! A case: a file that is played so often. A conversation's user lines are written, a user is played; a model takes the
+//! place of the one that the file would have.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,8 +8,10 @@ use crate::diagnostic::render;
 use crate::host::eval::measured::{Trial, Verdict};
 use crate::host::eval::part::steps;
 use crate::host::eval::schedule::Attempt;
+use crate::host::eval::user::{self, ENDING as USER, Ended, Invalid};
 use crate::host::events::PublicBody;
 use crate::host::launch::{Choices, Launch, Workshop};
+use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::script::{Repeat, Script, ScriptEntry};
 use crate::host::llm::{Llm, ModelKind};
 use crate::host::text::text_hash;
@@ -17,13 +19,15 @@ use crate::host::travel::Run;
 use crate::serve::cli::commands::test::CONVERSATION;
 use crate::serve::cli::commands::test::checked::checked;
 use crate::serve::cli::commands::test::compare::{Compared, compare};
+use crate::serve::cli::machinery::company::Company;
 use crate::serve::cli::machinery::test_file::{ExpectedOutcome, TestFile, TestStepKind};
 use crate::serve::cli::machinery::test_session::{Played, play_with};
+use crate::serve::cli::machinery::user_session::UserCase;
 use crate::span::Sources;
 use crate::vm::protocol::fault::FaultKind;
 
 /// How the names of cases end.
-pub(super) const ENDINGS: [&str; 1] = [CONVERSATION];
+pub(super) const ENDINGS: [&str; 2] = [CONVERSATION, USER];
 
 /// One case.
 pub(super) struct Case {
@@ -37,6 +41,8 @@ pub(super) struct Case {
 enum CaseKind {
     /// What the user says is written.
     Conversation(TestFile, Sources),
+    /// Somebody plays the user.
+    User(Box<UserCase>),
 }
 
 /// With what a case is played.
@@ -47,6 +53,8 @@ pub(super) struct Cast<'a> {
     pub(super) player: Player<'a>,
     /// The program: the case's own, or what stands in its place.
     pub(super) program: &'a Path,
+    /// Who plays users and judges.
+    pub(super) company: &'a Company,
 }
 
 /// Who replies to a program.
@@ -62,16 +70,37 @@ impl Case {
     /// Reads a case. The error is for people.
     pub(super) fn read(path: &Path, color: bool) -> Result<Case, String> {
         let name = path.display().to_string();
-        if !name.ends_with(CONVERSATION) {
+        if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             return Err(format!("{name}: this is no case; the names of cases end in {}", ENDINGS.join(" or ")));
         }
         let text =
             std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
-        let mut sources = Sources::default();
-        let file = sources.add(name.as_str(), text.as_str());
-        let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
         let hash = text_hash([("", text.as_str())]);
-        Ok(Case { path: path.to_owned(), hash, kind: CaseKind::Conversation(test, sources) })
+        let kind = if name.ends_with(USER) {
+            CaseKind::User(Box::new(UserCase::read(path, color)?))
+        } else {
+            let mut sources = Sources::default();
+            let file = sources.add(name.as_str(), text.as_str());
+            let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
+            CaseKind::Conversation(test, sources)
+        };
+        Ok(Case { path: path.to_owned(), hash, kind })
+    }
+
+    /// Whether a model must play the user.
+    pub(super) fn needs_user_model(&self) -> bool {
+        match &self.kind {
+            CaseKind::Conversation(..) => false,
+            CaseKind::User(user) => user.file.person.is_some(),
+        }
+    }
+
+    /// Whether something is asked of a judge.
+    pub(super) fn asks_judge(&self) -> bool {
+        match &self.kind {
+            CaseKind::Conversation(..) => false,
+            CaseKind::User(user) => user.asks_judge(),
+        }
     }
 
     /// The file, as it was given.
@@ -83,6 +112,7 @@ impl Case {
     pub(super) fn program(&self) -> PathBuf {
         match &self.kind {
             CaseKind::Conversation(test, _) => self.path.with_file_name(&test.program),
+            CaseKind::User(user) => self.path.with_file_name(&user.file.program),
         }
     }
 
@@ -98,6 +128,8 @@ impl Case {
         };
         match &self.kind {
             CaseKind::Conversation(test, _) => test.steps.iter().any(|step| counts(&step.kind)),
+            // One of which nothing is expected is none.
+            CaseKind::User(_) => true,
         }
     }
 
@@ -109,12 +141,35 @@ impl Case {
                 let differences = compare(&self.name(), test, &played.stretches, Compared::ButSpeech);
                 let mut why: String = differences.into_iter().map(|(_, text)| text).collect();
                 let mut sources = sources.clone();
-                let checked = checked(&self.path, test, &played, &mut sources);
+                let checked = checked(&self.path, test, &played, &mut sources, cast.company.judge.as_ref()).await;
                 checked.findings.iter().for_each(|(_, findings)| why.push_str(&render(findings, &sources, false)));
-                checked.cases(&self.name(), &sources).for_each(|case| why.push_str(&case.text));
+                checked.cases(&sources).for_each(|case| why.push_str(&case.text));
                 Ok(attempt(&played, (!why.is_empty()).then_some(why)))
             }
+            CaseKind::User(user) => self.play_user(user, cast).await,
         }
+    }
+}
+
+impl Case {
+    async fn play_user(&self, case: &UserCase, cast: &Cast<'_>) -> Result<Attempt, String> {
+        // Where nothing is done, nobody is paid for talking with it.
+        let silent = matches!(cast.player, Player::Idle).then(silent);
+        let user = silent.as_ref().or(cast.company.user.as_ref());
+        let company = user::Company { user: user.map(|user| &**user), judge: cast.company.judge.as_ref() };
+        let played = case.play(cast.program, cast.launch(), company).await?;
+        let (mut verdict, mut why) = case.verdict(&played);
+        let is_unreachable = matches!(played.ended, Ended::Invalid(Invalid::NoAnswer(NoAnswer::Unreachable(_))));
+        let unreachable = unreachable(&played.run);
+        let is_transient = is_unreachable || unreachable.is_some();
+        if let Some(reason) = unreachable {
+            (verdict, why) = (Verdict::Invalid, reason);
+        }
+        let why = (verdict != Verdict::Passed).then_some(why);
+        let cost = played.summary.cost;
+        let model_ms = played.is_live.then_some(played.summary.model_ms);
+        let trial = Trial { verdict, why, cost, model_ms, steps: steps(&played.run) };
+        Ok(Attempt { trial, cost_of_others: played.cost_of_others, is_transient })
     }
 }
 
@@ -132,8 +187,17 @@ impl Cast<'_> {
 
 /// The model that only ends.
 fn idle() -> Arc<dyn Llm> {
-    let end = ScriptEntry { repeat: Repeat::Always, ..ScriptEntry::reply(r#"{"end":true}"#) };
-    Arc::new(Script::from_entries("idle", vec![end]))
+    always("idle", r#"{"end":true}"#)
+}
+
+/// A user who says nothing but what is written.
+fn silent() -> Arc<dyn Llm> {
+    always("silent", r#"{"say":"","done":"gave up"}"#)
+}
+
+fn always(name: &str, reply: &str) -> Arc<dyn Llm> {
+    let entry = ScriptEntry { repeat: Repeat::Always, ..ScriptEntry::reply(reply) };
+    Arc::new(Script::from_entries(name, vec![entry]))
 }
 
 /// What came of a session, and why it did not pass.
@@ -148,7 +212,7 @@ fn attempt(played: &Played, why: Option<String>) -> Attempt {
     let steps = played.run.as_ref().map(steps).unwrap_or_default();
     let cost = played.summary.cost;
     let model_ms = (played.model == ModelKind::Live).then_some(played.summary.model_ms);
-    Attempt { trial: Trial { verdict, why, cost, model_ms, steps }, is_transient }
+    Attempt { trial: Trial { verdict, why, cost, model_ms, steps }, cost_of_others: None, is_transient }
 }
 
 /// Why the model could not be asked, if the session ended for that: it says nothing about the program.

@@ -8,11 +8,12 @@ use clap::Args;
 use crate::host::config::Environment;
 use crate::host::eval::measured::{Measured, MeasuredCase, Verdict};
 use crate::host::eval::schedule::{Attempt, Job, Plan, Progress, Trials};
-use crate::host::launch::Workshop;
+use crate::host::launch::{Choices, Launch, Workshop};
 use crate::serve::cli::commands::evaluation::case::{Case, ENDINGS};
 use crate::serve::cli::commands::evaluation::side::Side;
 use crate::serve::cli::commands::evaluation::watch::watched;
 use crate::serve::cli::commands::test::find;
+use crate::serve::cli::machinery::company::{Company, CompanyArguments};
 use crate::serve::cli::machinery::console::{Console, Failure};
 use crate::serve::cli::machinery::world::workshop;
 
@@ -22,12 +23,8 @@ pub(super) struct MeasureArguments {
     /// The model, as for `run` [default: the one that is configured]
     #[arg(long, value_name = "ID")]
     pub(super) model: Option<String>,
-    /// The model that plays users, of cases in which somebody plays one
-    #[arg(long, value_name = "ID")]
-    user_model: Option<String>,
-    /// The model that judges, of cases in which a check asks a judge
-    #[arg(long, value_name = "ID")]
-    judge: Option<String>,
+    #[command(flatten)]
+    company: CompanyArguments,
     /// Begin no further run once so much is spent, by `[prices]`
     #[arg(long, value_name = "COST", value_parser = cost)]
     budget: Option<f64>,
@@ -80,14 +77,25 @@ impl<'a> Bench<'a> {
         }
         if cases.is_empty() {
             return Err(Failure::wrong(
-                "there is no case; cases are files `NAME.test.md` that expect calls, variables or an outcome (see \
-                 docs/evaluating.md)",
+                "there is no case; cases are files `NAME.user.md`, and `NAME.test.md` that expect calls, variables or an \
+                 outcome (see docs/evaluating.md)",
             ));
         }
-        for (option, given) in [("--user-model", &arguments.user_model), ("--judge", &arguments.judge)] {
-            if given.is_some() {
-                return Err(Failure::wrong(format!("{option}: none of these cases asks it; leave it out")));
-            }
+        let CompanyArguments { user_model, judge } = &arguments.company;
+        let needs_user_model = cases.iter().find(|case| case.needs_user_model());
+        if let (Some(case), None) = (needs_user_model, user_model) {
+            return Err(Failure::wrong(format!(
+                "{}: somebody must play this user; name a model with --user-model",
+                case.name()
+            )));
+        }
+        let asks_judge = cases.iter().any(Case::asks_judge);
+        let asked = [("--user-model", user_model, needs_user_model.is_some()), ("--judge", judge, asks_judge)];
+        if let Some((option, ..)) = asked.into_iter().find(|(_, given, is_asked)| given.is_some() && !is_asked) {
+            return Err(Failure::wrong(format!("{option}: none of these cases asks it; leave it out")));
+        }
+        if asks_judge && judge.is_none() {
+            console.warning("checks that ask a judge stay undecided; name one with --judge");
         }
         // Of the environment what says which model it is, and where.
         let Environment { api_key, base_url, model, local_ports, .. } = console.environment.clone();
@@ -111,9 +119,12 @@ impl<'a> Bench<'a> {
             jobs: self.arguments.jobs,
         };
         let progress = Progress::new(self.arguments.budget);
+        let launch = Launch::new(self.workshop.clone(), Choices::default());
+        let beside = self.cases[0].program();
         let work = async {
-            let idle = self.idle(sides, plan).await?;
-            Ok::<_, String>((idle, self.play(sides, plan, &progress, false).await?))
+            let company = self.arguments.company.open(&launch, &beside, self.is_budgeted()).await?;
+            let idle = self.idle(sides, plan, &progress, &company).await?;
+            Ok::<_, String>((idle, self.play(sides, plan, &progress, (&company, false)).await?))
         };
         let (idle, trials) = watched(self.console, &progress, work).await?.map_err(Failure::wrong)?;
         let measured = sides.iter().zip(idle).zip(trials).map(|((side, idle), trials)| {
@@ -140,7 +151,13 @@ impl<'a> Bench<'a> {
     }
 
     /// How each case comes out on each side when nothing is done.
-    async fn idle(&self, sides: &[Side], plan: Plan) -> Result<Vec<Vec<Verdict>>, String> {
+    async fn idle(
+        &self,
+        sides: &[Side],
+        plan: Plan,
+        progress: &Progress,
+        company: &Company,
+    ) -> Result<Vec<Vec<Verdict>>, String> {
         let mut found: Vec<Vec<Verdict>> = Vec::new();
         for side in sides {
             let same = sides.iter().zip(&found).find(|(other, _)| side.has_programs_of(other));
@@ -148,7 +165,10 @@ impl<'a> Bench<'a> {
                 Some((_, verdicts)) => verdicts.clone(),
                 None => {
                     let plan = Plan { n_sides: 1, k: 1, ..plan };
-                    let trials = self.play(std::slice::from_ref(side), plan, &Progress::default(), true).await?;
+                    let idle = Progress::default();
+                    let trials = self.play(std::slice::from_ref(side), plan, &idle, (company, true)).await?;
+                    // Judges are paid for that, too.
+                    progress.pay(idle.spent());
                     let first = trials.into_iter().flatten().map(|trials| trials.first().map(|trial| trial.verdict));
                     first.map(|verdict| verdict.unwrap_or(Verdict::Invalid)).collect()
                 }
@@ -158,9 +178,15 @@ impl<'a> Bench<'a> {
         Ok(found)
     }
 
-    async fn play(&self, sides: &[Side], plan: Plan, progress: &Progress, is_idle: bool) -> Result<Trials, String> {
+    async fn play(
+        &self,
+        sides: &[Side],
+        plan: Plan,
+        progress: &Progress,
+        (company, is_idle): (&Company, bool),
+    ) -> Result<Trials, String> {
         let play = async |job: Job| {
-            let cast = sides[job.side].cast(job.case, &self.workshop, is_idle);
+            let cast = sides[job.side].cast(job.case, &self.workshop, company, is_idle);
             let case = &self.cases[job.case];
             match case.play(&cast).await {
                 // What is measured already is not to be lost for a server of tools that is away for a moment.

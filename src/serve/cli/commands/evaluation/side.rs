@@ -9,6 +9,7 @@ use crate::host::eval::revision::Revision;
 use crate::host::launch::{Choices, Launch, Workshop};
 use crate::host::program::{KnownTools, ProgramText, load_files};
 use crate::serve::cli::commands::evaluation::case::{Case, Cast, Player};
+use crate::serve::cli::machinery::company::Company;
 use crate::serve::cli::machinery::console::Failure;
 
 /// What begins a revision.
@@ -155,8 +156,14 @@ impl Side {
     }
 
     /// With what a case is played.
-    pub(super) fn cast<'s>(&'s self, case: usize, workshop: &'s Workshop, is_idle: bool) -> Cast<'s> {
+    pub(super) fn cast<'s>(
+        &'s self,
+        case: usize,
+        workshop: &'s Workshop,
+        company: &'s Company,
+        is_idle: bool,
+    ) -> Cast<'s> {
         let player = if is_idle { Player::Idle } else { Player::Model(self.model.as_deref()) };
-        Cast { workshop, player, program: &self.programs[case].0 }
+        Cast { workshop, player, program: &self.programs[case].0, company }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::rules::{Rules, rules_of};
 use crate::diagnostic::Diagnostic;
-use crate::host::checks::{Checks, Verdict, Verified, Written, verify};
+use crate::host::checks::{Checks, Verdict, Verified, verify};
+use crate::host::judge::Judge;
+use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
 use crate::serve::cli::machinery::test_file::TestFile;
 use crate::serve::cli::machinery::test_session::Played;
 use crate::serve::report::{CaseReport, Problem, TestVerdict};
@@ -16,11 +17,18 @@ pub(crate) struct Checked {
     /// What is wrong with them as they are written, and what they are called.
     pub(crate) findings: Vec<(&'static str, Vec<Diagnostic>)>,
     /// What came of each.
-    pub(super) verdicts: Vec<(Written, Verdict)>,
+    verified: Vec<Verified>,
 }
 
-/// Holds a run of the test at `path` against them; the texts of rules go into `sources`.
-pub(crate) fn checked(path: &Path, test: &TestFile, played: &Played, sources: &mut Sources) -> Checked {
+/// Holds a run of the test at `path` against them; the texts of rules go into `sources`. Without a judge what is asked of
+/// one is undecided.
+pub(crate) async fn checked(
+    path: &Path,
+    test: &TestFile,
+    played: &Played,
+    sources: &mut Sources,
+    judge: Option<&Judge>,
+) -> Checked {
     let mut checked = Checked::default();
     let Rules { mut written, findings } = rules_of(&path.with_file_name(&test.program), sources);
     if !findings.is_empty() {
@@ -31,19 +39,16 @@ pub(crate) fn checked(path: &Path, test: &TestFile, played: &Played, sources: &m
         return checked;
     }
     let Some(run) = &played.run else {
-        let undecided = Verdict::Undecided { why: "the program was refused".into() };
-        checked.verdicts = written.into_iter().map(|written| (written, undecided.clone())).collect();
+        checked.verified = written.iter().map(|written| written.undecided("the program was refused")).collect();
         return checked;
     };
-    let mut read = |file, schema: &str| {
-        let beside = sources.get(file).map_or(path, |file| Path::new(&*file.name)).with_file_name(schema);
-        std::fs::read_to_string(beside).map_err(|cause| format!("cannot read: {cause}"))
-    };
-    match Checks::new(written, &run.program, &played.tools, &mut read) {
+    match Checks::new(written, &run.program, &played.tools, &mut read_schema(path, sources)) {
         Err(findings) => checked.findings.push(("checks", findings)),
         Ok(checks) => {
-            let verdicts = verify(&checks, run).into_iter().map(|Verified { verdict, .. }| verdict);
-            checked.verdicts = checks.written().cloned().zip(verdicts).collect();
+            checked.verified = verify(&checks, run);
+            if let Some(judge) = judge {
+                judge.settle(run, &mut checked.verified).await;
+            }
         }
     }
     checked
@@ -52,29 +57,24 @@ pub(crate) fn checked(path: &Path, test: &TestFile, played: &Played, sources: &m
 impl Checked {
     /// Whether all are as they should be.
     pub(crate) fn holds(&self) -> bool {
-        self.findings.is_empty() && self.verdicts.iter().all(|(_, verdict)| *verdict == Verdict::Holds)
+        self.findings.is_empty() && self.verified.iter().all(|verified| verified.verdict == Verdict::Holds)
     }
 
-    /// A case for each; `name` is the test's file.
-    pub(crate) fn cases(&self, name: &str, sources: &Sources) -> impl Iterator<Item = CaseReport> {
-        self.verdicts.iter().map(move |(written, verdict)| case(name, written, verdict, sources))
+    /// A case for each; `sources` has the texts of their files.
+    pub(crate) fn cases(&self, sources: &Sources) -> impl Iterator<Item = CaseReport> {
+        self.verified.iter().map(|verified| case_of(verified, sources))
     }
 }
 
 /// What came of one check. The conversation is over: what is missing does not come any more.
-fn case(name: &str, Written { label, line, check }: &Written, verdict: &Verdict, sources: &Sources) -> CaseReport {
-    let title = format!("{label}: {}", check.text);
-    let (verdict, why) = match verdict {
-        Verdict::Holds => return CaseReport::passed(title),
-        Verdict::Broken(breach) => {
-            let place = breach.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
-            (TestVerdict::Failed, format!("broken: {place}{}", breach.sentence))
-        }
-        Verdict::Open { why } => (TestVerdict::Failed, format!("open at the end: {why}")),
-        Verdict::Undecided { why } => (TestVerdict::Undecided, format!("undecided: {why}")),
-    };
-    let file = sources.get(check.span.file).map_or(name, |file| &file.name).to_owned();
-    let problem = Problem { file, line: Some(*line), text: format!("{}: {why}", check.text) };
-    let text = format!("{}: {}\n  {why}\n", problem.place(), check.text);
-    CaseReport { name: title, verdict, text, problems: vec![problem] }
+pub(crate) fn case_of(verified: &Verified, sources: &Sources) -> CaseReport {
+    let Verified { label, text, file, line, verdict, .. } = verified;
+    let name = format!("{label}: {text}");
+    let Some(why) = verdict.told_at_end() else { return CaseReport::passed(name) };
+    let is_undecided = matches!(verdict, Verdict::Undecided { .. });
+    let verdict = if is_undecided { TestVerdict::Undecided } else { TestVerdict::Failed };
+    let file = sources.get(*file).map_or_else(String::new, |file| file.name.to_string());
+    let problem = Problem { file, line: Some(*line), text: format!("{text}: {why}") };
+    let shown = format!("{}: {text}\n  {why}\n", problem.place());
+    CaseReport { name, verdict, text: shown, problems: vec![problem] }
 }

@@ -8,8 +8,8 @@ use super::compare::{Compared, compare};
 use super::record::record_test;
 use crate::diagnostic::{Diagnostic, render};
 use crate::host::cassette::take::Mode;
-use crate::host::clock::{Clock, SystemClock};
 use crate::host::coverage::reached;
+use crate::serve::cli::machinery::company::CompanyArguments;
 use crate::serve::cli::machinery::console::Failure;
 use crate::serve::cli::machinery::coverage::Gathered;
 use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
@@ -35,6 +35,8 @@ pub(super) struct Options<'a> {
     pub(super) verbose: bool,
     /// What is reached of the program goes in here.
     pub(super) gathered: Option<&'a RefCell<Gathered>>,
+    /// Who is asked what checks ask a judge.
+    pub(super) company: &'a CompanyArguments,
     /// Findings are coloured.
     pub(super) color: bool,
 }
@@ -54,20 +56,10 @@ pub(super) async fn run_conversation(
     classifier: &ChosenClassifier<'_>,
 ) -> Result<FileReport, Failure> {
     let name = path.display().to_string();
-    let began = SystemClock.now();
-    let report = FileReport {
-        path: name.clone(),
-        title: String::new(),
-        cases: Vec::new(),
-        details: String::new(),
-        is_blessed: false,
-        ms: 0,
-        run: None,
-    };
+    let report = FileReport::new(name.clone());
     let mut reporting = Reporting { name: &name, sources: Sources::default(), color: options.color, report };
     reporting.run(path, options, classifier).await?;
-    let ms = u64::try_from(SystemClock.now().0 - began.0).unwrap_or(0);
-    Ok(FileReport { ms, ..reporting.report })
+    Ok(reporting.report)
 }
 
 impl Reporting<'_> {
@@ -136,9 +128,17 @@ impl Reporting<'_> {
         } else {
             self.report.details.push_str(&remarks(&played, options.verbose || differs));
         }
-        let checked = checked(path, &test, &played, &mut self.sources);
+        let company = options.company.open(&classifier.launch(), &path.with_file_name(&test.program), false).await;
+        let judge = match company {
+            Ok(company) => company.judge,
+            Err(why) => {
+                self.fail(&why);
+                return Ok(());
+            }
+        };
+        let checked = checked(path, &test, &played, &mut self.sources, judge.as_ref()).await;
         checked.findings.iter().for_each(|(what, findings)| self.fail_with(what, findings));
-        self.report.cases.extend(checked.cases(self.name, &self.sources));
+        self.report.cases.extend(checked.cases(&self.sources));
         self.report.run = played.run;
         Ok(())
     }

@@ -3,9 +3,10 @@
 pub(super) mod checked;
 pub(super) mod compare;
 mod conversation;
+mod judged;
 pub(super) mod record;
 mod replay;
-mod rules;
+mod user;
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -14,35 +15,41 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use self::conversation::{Options, run_conversation};
-use self::replay::TABLE;
+use self::judged::run_judged;
 pub(crate) use self::replay::ReadTest;
+use self::replay::TABLE;
+use self::user::run_user;
 use crate::host::cassette::take::Mode;
 use crate::host::clock::{Clock, SystemClock};
+use crate::host::eval::user::ENDING as USER;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
+use crate::serve::cli::machinery::company::CompanyArguments;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::coverage::{Gathered, reached_by_table, summary};
+use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
 use crate::serve::cli::machinery::output::{Format, write_whole};
 use crate::serve::cli::machinery::rules_file::RULES;
 use crate::serve::cli::machinery::test_session::ChosenClassifier;
 use crate::serve::cli::machinery::trigger_tests::{TableOptions, TableOutcome, TriggerTable, judge_table, run_table};
-use crate::serve::report::{CaseReport, FileReport, Problem, Report, TestVerdict};
+use crate::serve::report::{FileReport, Report, TestVerdict};
 
 /// How the names of conversations end.
 pub(super) const CONVERSATION: &str = ".test.md";
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse test                     all *.test.md and *.triggers.md below this folder
+  playhouse test                     all *.test.md, *.user.md and *.triggers.md below this folder
   playhouse test shop.test.md
   playhouse test shop.test.md --bless    writes what happened in the place of what was expected
   playhouse test shop --repeat 20    says whether it is always the same
   playhouse test shop --record       asks a live model for what is not recorded yet (`- model: recorded`)
   playhouse test shop --coverage     and how much of the program is reached
-  playhouse test --junit tests.xml   also for a server that reads JUnit's reports";
+  playhouse test --junit tests.xml   also for a server that reads JUnit's reports
+  playhouse test shop --user-model openai:gpt-4.1-mini --judge openai:gpt-4.1   also users whom a model plays";
 
-/// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; judges
-/// labelled cases of what fires (`*.triggers.md`)
+/// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; has users
+/// played (`*.user.md`); judges labelled cases of what fires (`*.triggers.md`), and the judge itself (`*.judge.md`)
 #[derive(Args, Default)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TestArguments {
@@ -67,7 +74,8 @@ pub(crate) struct TestArguments {
     /// What judges triggers in words: off, rules, model:ID or script:FILE [default: what the test says, else rules]
     #[arg(long, value_name = "ID")]
     classifier: Option<String>,
-    /// A trigger that is due and that the classifier does not judge is not missed (`*.triggers.md`)
+    /// A trigger that is due and that the classifier does not judge is not missed (`*.triggers.md`); a statement that the
+    /// judge does not decide isn't, either (`*.judge.md`)
     #[arg(long)]
     lenient: bool,
     /// Say what each scripted reply answered; of a test that fails it is said anyway
@@ -85,6 +93,8 @@ pub(crate) struct TestArguments {
     /// Annotate the first problems for GitHub Actions, and add a table to the job's summary
     #[arg(long, conflicts_with = "format")]
     github: bool,
+    #[command(flatten)]
+    company: CompanyArguments,
 }
 
 /// What `--record` asks for.
@@ -108,6 +118,7 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
             let word = match file.verdict() {
                 TestVerdict::Passed if file.is_blessed => "blessed",
                 TestVerdict::Passed => "ok",
+                TestVerdict::Skipped => "skipped",
                 TestVerdict::Undecided => "UNDECIDED",
                 TestVerdict::Failed => "FAILED",
             };
@@ -152,11 +163,11 @@ fn write_reports(console: &Console, arguments: &TestArguments, report: &Report) 
 pub(crate) fn find_tests(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
-        find(path, &[CONVERSATION, TABLE], &mut files)?;
+        find(path, &[CONVERSATION, USER, TABLE, JUDGE], &mut files)?;
     }
     if files.is_empty() {
         return Err(Failure::wrong(
-            "no test found; tests are files `NAME.test.md` and `NAME.triggers.md`, see docs/testing.md",
+            "no test found; tests are files `NAME.test.md`, `NAME.user.md` and `NAME.triggers.md`, see docs/testing.md",
         ));
     }
     Ok(files)
@@ -171,6 +182,17 @@ pub(crate) async fn run_file(
 ) -> Result<FileReport, Failure> {
     let name = path.display().to_string();
     let classifier = ChosenClassifier { id: arguments.classifier.as_deref(), environment: &console.environment };
+    let began = SystemClock.now();
+    let timed = |report: FileReport| {
+        let ms = u64::try_from(SystemClock.now().0 - began.0).unwrap_or(0);
+        FileReport { ms, ..report }
+    };
+    if name.ends_with(USER) {
+        return Ok(timed(run_user(arguments, path, console.color, &classifier, gathered).await));
+    }
+    if name.ends_with(JUDGE) {
+        return Ok(timed(run_judged(arguments, path, console.color, &classifier).await));
+    }
     if !name.ends_with(TABLE) {
         let mode = arguments.record.map(|record| match record {
             Record::Missing => Mode::Missing,
@@ -182,11 +204,11 @@ pub(crate) async fn run_file(
             record: mode.map(|mode| (mode, arguments.model.as_deref())),
             verbose: arguments.verbose,
             gathered,
+            company: &arguments.company,
             color: console.color,
         };
-        return run_conversation(path, options, &classifier).await;
+        return run_conversation(path, options, &classifier).await.map(timed);
     }
-    let began = SystemClock.now();
     let options = TableOptions { lenient: arguments.lenient, repeat: arguments.repeat, color: console.color };
     let judge = async |program: &Program, table: &TriggerTable| {
         let judged = judge_table(path, program, table, &classifier).await?;
@@ -196,16 +218,7 @@ pub(crate) async fn run_file(
         Ok(judged)
     };
     let TableOutcome { passed, text } = run_table(path, options, judge).await;
-    let (case, details) = match passed {
-        true => (CaseReport::passed("triggers"), text),
-        false => {
-            let problem = Problem { file: name.clone(), line: None, text: text.clone() };
-            (CaseReport::failed("triggers", text, vec![problem]), String::new())
-        }
-    };
-    let ms = u64::try_from(SystemClock.now().0 - began.0).unwrap_or(0);
-    let title = String::new();
-    Ok(FileReport { path: name, title, cases: vec![case], details, is_blessed: false, ms, run: None })
+    Ok(timed(FileReport::scored(name, "triggers", passed, text)))
 }
 
 /// All files that `path` means: itself, or those anywhere below whose names end so, sorted. Hidden folders are left out.

@@ -8,9 +8,11 @@ use super::compare::{Compared, compare};
 use crate::diagnostic::render;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::coverage::{Reached, reached};
+use crate::host::eval::user::ENDING as USER;
 use crate::host::program::ProgramText;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::coverage::reached_by_table;
+use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
 use crate::serve::cli::machinery::test_file::TestFile;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Instead, configuration, play_instead};
 use crate::serve::cli::machinery::trigger_tests::{ReadTable, judge_table};
@@ -41,6 +43,12 @@ pub(crate) struct Answer {
 }
 
 impl ReadTest {
+    /// Whether a file is such a test: whom a model plays, and what a judge says, is another matter.
+    pub(crate) fn is_one(path: &Path) -> bool {
+        let name = path.to_string_lossy();
+        !name.ends_with(USER) && !name.ends_with(JUDGE)
+    }
+
     /// Reads a test. The error is for people.
     pub(crate) fn read(path: &Path, color: bool) -> Result<ReadTest, String> {
         let is_table = path.to_string_lossy().ends_with(TABLE);
@@ -87,7 +95,7 @@ impl ReadTest {
                 let (test, sources) = &**read;
                 let played = play_instead(&self.path, test, &chosen, instead).await?;
                 let differs = compare(&self.path.display().to_string(), test, &played.stretches, Compared::All);
-                let checked = checked(&self.path, test, &played, &mut sources.clone());
+                let checked = checked(&self.path, test, &played, &mut sources.clone(), None).await;
                 Ok(Answer {
                     passes: played.problems.is_empty() && differs.is_empty() && checked.holds(),
                     reached: played.run.map(|run| (run.program.clone(), played.text, reached(&run))),

@@ -1,6 +1,8 @@
 //! Replies by hand: one bullet, `LINE: WHAT`, and back. What bullets mean is `host::llm::written`'s matter.
 
-use super::item::{Wrong, call, json, json_or_text, json_prefix, wrong};
+use super::item::json_prefix;
+use crate::host::case_file::call::call;
+use crate::host::case_file::item::{Wrong, json, json_or_text, wrong};
 use crate::host::llm::written::{Bullet, LineName, What};
 use crate::lang::expr::scan_name;
 use crate::lang::spelling::nearest;

@@ -1,23 +1,9 @@
-//! Bullets that are checks: `## Expect` of a test, the sections of rules.
+//! `## Expect` of a test: bullets that are checks.
 
-use super::lines::{Line, Reader};
+use crate::host::case_file::lines::{Line, Reader};
 use crate::host::checks::Written;
-use crate::lang::evaluation::checks::Check;
 
 impl Reader {
-    /// The check of a line `- …`; none: it is no such line, or no check, which is a finding.
-    pub(crate) fn read_check(&mut self, line: Line<'_>, label: &str) -> Option<Written> {
-        let item = line.raw.strip_prefix("- ")?;
-        let offset = line.offset + (line.raw.len() - item.len());
-        match Check::parse(item, self.file, offset) {
-            Ok(check) => Some(Written { label: label.into(), line: line.number, check }),
-            Err(finding) => {
-                self.findings.push(*finding);
-                None
-            }
-        }
-    }
-
     /// A section of checks, one a line.
     pub(super) fn read_checks(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<Vec<Written>> {
         let n_findings = self.findings.len();

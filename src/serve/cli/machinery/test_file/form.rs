@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::host::case_file::call::ExpectedCall;
 use crate::host::checks::Written;
 use crate::host::llm::written::Bullet;
 use crate::value::{Map, Value};
@@ -136,26 +137,6 @@ pub enum Chunks {
     Bytes,
     /// These sizes in bytes; what is left over is the last chunk.
     Sizes(Vec<usize>),
-}
-
-/// A tool call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExpectedCall {
-    /// The tool.
-    pub name: String,
-    /// By parameter name.
-    pub arguments: Map,
-    /// What came of it; none: not compared.
-    pub result: Option<ExpectedResult>,
-}
-
-/// What came of a call.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ExpectedResult {
-    /// Its value.
-    Value(Value),
-    /// Its error.
-    Error(String),
 }
 
 /// How a conversation ends.
@@ -309,19 +290,6 @@ impl TestStepKind {
                 Some(_) | None => self.clone(),
             },
         }
-    }
-}
-
-impl ExpectedCall {
-    /// As it is written.
-    pub(crate) fn text(&self) -> String {
-        let arguments: Vec<String> = self.arguments.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        let result = match &self.result {
-            Some(ExpectedResult::Value(value)) => format!(" -> {value}"),
-            Some(ExpectedResult::Error(error)) => format!(" !! {error}"),
-            None => String::new(),
-        };
-        format!("{}({}){result}", self.name, arguments.join(", "))
     }
 }
 

@@ -2,39 +2,16 @@
 
 use serde::de::IgnoredAny;
 
-use super::form::{Edit, ExpectedCall, ExpectedOutcome, ExpectedResult};
+use super::form::{Edit, ExpectedOutcome};
+use crate::host::case_file::item::{Wrong, json, wrong};
 use crate::lang::expr::scan_name;
 use crate::lang::time;
-use crate::value::{Map, Value};
+use crate::value::Value;
 use crate::vm::protocol::Signal;
 
 /// The ways to write an outcome.
 pub(super) const OUTCOMES: &str = "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND`, `failed: KIND: TEXT`, `refused` or \
      `refused: TEXT`";
-
-/// A finding about one line.
-pub(crate) struct Wrong {
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
-    /// What to do about it.
-    pub(crate) next: String,
-}
-
-pub(crate) fn wrong(code: &'static str, message: impl Into<String>, next: impl Into<String>) -> Wrong {
-    Wrong { code, message: message.into(), next: next.into() }
-}
-
-/// JSON if it is JSON, else text: the rule of `--arg`.
-pub(crate) fn json_or_text(value: &str) -> Value {
-    Value::from_json(value).unwrap_or_else(|_| Value::str(value))
-}
-
-pub(crate) fn json(text: &str) -> Result<Value, Wrong> {
-    Value::from_json(text.trim()).map_err(|error| {
-        let next = "write JSON; text stands in double quotes";
-        wrong("bad-json", format!("`{}` is no JSON value: {error}", text.trim()), next)
-    })
-}
 
 /// How far the JSON value at the beginning goes.
 pub(super) fn json_prefix(text: &str) -> Option<usize> {
@@ -105,70 +82,6 @@ pub(super) fn event(text: &str) -> Result<Signal, Wrong> {
     Signal::new(name, json(data)?, None).map_err(|message| {
         wrong("bad-event", message, "write its name and what it tells: `photo_uploaded {\"id\": 7}`")
     })
-}
-
-/// `Name(argument: JSON, …)`, with ` -> JSON` or ` !! error` after it.
-pub(super) fn call(item: &str) -> Result<ExpectedCall, Wrong> {
-    let form = || {
-        wrong(
-            "bad-call",
-            format!("`{item}` is no call"),
-            "write `Name(argument: JSON)`, with ` -> JSON` or ` !! error` behind it to compare the result",
-        )
-    };
-    let (name, mut rest) = item.split_once('(').ok_or_else(form)?;
-    let name = name.trim();
-    if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err(form());
-    }
-    let mut arguments = Map::new();
-    loop {
-        rest = rest.trim_start();
-        if let Some(behind) = rest.strip_prefix(')') {
-            rest = behind.trim();
-            break;
-        }
-        let (argument, behind) = rest.split_once(':').ok_or_else(form)?;
-        let argument = argument.trim();
-        if argument.is_empty() || scan_name(argument) != argument.len() {
-            return Err(form());
-        }
-        let length = value_length(behind).ok_or_else(form)?;
-        arguments.insert(argument.into(), json(&behind[..length])?);
-        rest = behind[length..].strip_prefix(',').unwrap_or(&behind[length..]);
-    }
-    let result = if rest.is_empty() {
-        None
-    } else if let Some(value) = rest.strip_prefix("->") {
-        Some(ExpectedResult::Value(json(value)?))
-    } else if let Some(error) = rest.strip_prefix("!!") {
-        Some(ExpectedResult::Error(error.trim().to_owned()))
-    } else {
-        return Err(form());
-    };
-    Ok(ExpectedCall { name: name.to_owned(), arguments, result })
-}
-
-/// How far the JSON value at the beginning of `text` goes: to the next `,` or `)` outside strings and brackets.
-fn value_length(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut in_string = false;
-    let mut escaped = false;
-    for (index, byte) in text.bytes().enumerate() {
-        if in_string {
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-            continue;
-        }
-        match byte {
-            b'"' => in_string = true,
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            b',' | b')' if depth == 0 => return Some(index),
-            _ => {}
-        }
-    }
-    None
 }
 
 pub(super) fn outcome(text: &str) -> Result<ExpectedOutcome, Wrong> {

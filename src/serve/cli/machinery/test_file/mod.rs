@@ -7,8 +7,7 @@
 mod bullet;
 mod checks;
 mod form;
-pub(crate) mod item;
-pub(crate) mod lines;
+mod item;
 mod read;
 mod read_model;
 mod write;
@@ -16,13 +15,13 @@ mod write;
 use crate::diagnostic::Diagnostic;
 use crate::span::FileId;
 
+pub use crate::host::case_file::call::{ExpectedCall, ExpectedResult};
 pub(crate) use crate::serve::cli::machinery::test_file::bullet::bullet_text;
 pub(crate) use crate::serve::cli::machinery::test_file::form::quoted;
 pub use crate::serve::cli::machinery::test_file::form::{
-    Chunks, Edit, ExpectedCall, ExpectedOutcome, ExpectedResult, Interruption, ScriptedReply, Stretch, TestFile,
-    TestModel, TestStep, TestStepKind, WrittenBullet, comparable,
+    Chunks, Edit, ExpectedOutcome, Interruption, ScriptedReply, Stretch, TestFile, TestModel, TestStep, TestStepKind,
+    WrittenBullet, comparable,
 };
-pub(crate) use crate::serve::cli::machinery::test_file::item::json_or_text;
 pub(crate) use crate::serve::cli::machinery::test_file::read::instant;
 
 impl TestFile {

@@ -6,11 +6,12 @@ use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
 use super::form::{Interruption, TestFile, TestModel, TestStep, TestStepKind};
-use super::item::{OUTCOMES, Wrong, call, during, edit, event, json_or_text, outcome, variable, wait};
-use super::lines::{Line, Reader, Section, TopItem, split};
+use super::item::{OUTCOMES, during, edit, event, outcome, variable, wait};
 use super::read_model::is_written;
 use crate::diagnostic::Diagnostic;
-use crate::lang::spelling::nearest;
+use crate::host::case_file::call::call;
+use crate::host::case_file::item::{Wrong, json_or_text};
+use crate::host::case_file::lines::{Line, Reader, Section, TopItem, split};
 use crate::span::{FileId, Span};
 use crate::value::Map;
 use crate::vm::protocol::Timestamp;
@@ -69,7 +70,7 @@ impl Reader {
     fn read_top(&mut self, lines: &[Line<'_>]) -> TestFile {
         let top = self.top(lines, KEYS);
         for &line in &top.headings {
-            self.unknown_heading(line, line.text());
+            self.unknown_heading(line, &HEADINGS);
         }
         let mut test = TestFile {
             title: top.title,
@@ -136,7 +137,7 @@ impl Reader {
             "Outcome" => self.read_line(heading, lines, OUTCOMES, outcome).map(TestStepKind::ExpectOutcome),
             "Expect" => self.read_checks(heading, lines).map(TestStepKind::Expect),
             _ => {
-                self.unknown_heading(heading, heading.text());
+                self.unknown_heading(heading, &HEADINGS);
                 None
             }
         }
@@ -187,27 +188,11 @@ impl Reader {
         }
     }
 
-    fn unknown_heading(&mut self, line: Line<'_>, text: &str) {
-        let words = text.trim_start_matches('#').trim();
-        let next = match nearest(words, HEADINGS.into_iter()) {
-            Some(known) => format!("did you mean `## {known}`?"),
-            None => {
-                let headings = HEADINGS.map(|heading| format!("`## {heading}`"));
-                format!("headings are {}", headings.join(", "))
-            }
-        };
-        self.report(line, "unknown-heading", format!("there is no heading `{text}`"), next);
-    }
-
     pub(super) fn unexpected(&mut self, line: Line<'_>, place: &str, next: &str) {
         if line.raw.starts_with('#') {
-            return self.unknown_heading(line, line.text());
+            return self.unknown_heading(line, &HEADINGS);
         }
         self.report(line, "unexpected-text", format!("this line does not belong in {place}"), next);
-    }
-
-    pub(super) fn empty(&mut self, heading: Line<'_>, next: &str) {
-        self.report(heading, "empty-section", format!("`{}` is empty", heading.text()), next);
     }
 
     /// Block quotes, one utterance each; none at all is written `(nothing)`.

@@ -2,7 +2,7 @@
 
 use super::bullet::bullet;
 use super::form::{Chunks, ScriptedReply, WrittenBullet};
-use super::lines::{Fence, Line, Reader};
+use crate::host::case_file::lines::{Fence, Line, Reader};
 use crate::host::text::regex_fault;
 
 /// The options of a reply.

@@ -1,42 +1,12 @@
 //! The cells of a trigger table: values, updates, names.
 
 use super::table::TriggerUpdate;
+use crate::host::case_file::item::{Wrong, json, wrong};
 use crate::lang::expr::scan_name;
-use crate::serve::cli::machinery::test_file::item::{Wrong, json, wrong};
 use crate::value::Value;
 
 /// The ways to write that a cell holds nothing.
 const NOTHING: [&str; 3] = ["—", "–", "-"];
-
-/// The cells of a table's line, which begins and ends with `|`: trimmed, `\|` read as `|`. None: it does not.
-pub(super) fn split_cells(line: &str) -> Option<Vec<String>> {
-    let inside = line.trim().strip_prefix('|')?;
-    let mut cells = vec![String::new()];
-    for character in inside.chars() {
-        let cell = cells.last_mut()?;
-        match character {
-            '|' if cell.ends_with('\\') => {
-                cell.pop();
-                cell.push('|');
-            }
-            '|' => cells.push(String::new()),
-            _ => cell.push(character),
-        }
-    }
-    // After the last bar stands nothing.
-    let rest = cells.pop()?;
-    (rest.is_empty() && !cells.is_empty()).then(|| cells.iter().map(|cell| cell.trim().to_owned()).collect())
-}
-
-/// Whether these are the cells of the line between a table's head and its rows.
-pub(super) fn is_ruler(cells: &[String]) -> bool {
-    let is_rule = |cell: &String| {
-        let dashes = cell.strip_prefix(':').unwrap_or(cell);
-        let dashes = dashes.strip_suffix(':').unwrap_or(dashes);
-        !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-')
-    };
-    cells.iter().all(is_rule)
-}
 
 /// `$name = JSON`, several separated by `;`.
 pub(super) fn given(cell: &str) -> Result<Vec<(String, Value)>, Wrong> {

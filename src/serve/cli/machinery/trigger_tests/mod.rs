@@ -19,9 +19,7 @@ pub use crate::serve::cli::machinery::trigger_tests::judge::judge;
 pub use crate::serve::cli::machinery::trigger_tests::resolve::ResolvedTable;
 pub(crate) use crate::serve::cli::machinery::trigger_tests::run::{ReadTable, judge_table};
 pub use crate::serve::cli::machinery::trigger_tests::run::{TableOptions, TableOutcome, run_table};
-pub use crate::serve::cli::machinery::trigger_tests::score::{
-    CaseScore, CaseVerdict, Counts, Ratio, TriggerScore, TriggerScores,
-};
+pub use crate::serve::cli::machinery::trigger_tests::score::{CaseScore, CaseVerdict, TriggerScore, TriggerScores};
 pub use crate::serve::cli::machinery::trigger_tests::table::{Judged, TriggerCase, TriggerTable, TriggerUpdate};
 
 use crate::diagnostic::Diagnostic;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::rows::read_table;
 use super::table::{TriggerCase, TriggerTable};
 use crate::diagnostic::Diagnostic;
-use crate::serve::cli::machinery::test_file::lines::{Fence, Line, Reader, Section, split};
+use crate::host::case_file::lines::{Fence, Line, Reader, Section, split};
 use crate::span::{FileId, Span};
 
 /// What can stand in the list at the top.
@@ -37,13 +37,7 @@ fn read_top(reader: &mut Reader, lines: &[Line<'_>]) -> TriggerTable {
     let (mut threshold, mut strict) = (None, true);
     for item in &top.items {
         match (item.key, item.value) {
-            ("threshold", value) => {
-                threshold = value.parse().ok().filter(|threshold| (0.0..=1.0).contains(threshold));
-                if threshold.is_none() {
-                    let message = format!("`{value}` is no threshold");
-                    reader.report(item.line, "bad-threshold", message, "write a number from 0 to 1, like `0.8`");
-                }
-            }
+            ("threshold", _) => threshold = reader.threshold(item),
             ("strict", "yes" | "no") => strict = item.value == "yes",
             ("strict", value) => {
                 let message = format!("`strict` is `yes` or `no`, not `{value}`");

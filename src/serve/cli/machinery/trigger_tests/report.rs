@@ -3,12 +3,10 @@
 use std::fmt::Write as _;
 
 use super::resolve::label;
-use super::score::{CaseVerdict, Counts, Ratio, TriggerScores};
+use super::score::{CaseVerdict, TriggerScores};
 use super::table::{TriggerCase, TriggerTable};
 use crate::lang::program::{Program, TriggerId};
-
-/// What stands above the columns of the first table.
-const HEAD: [&str; 7] = ["due", "right", "wrong", "missed", "abstained", "precision", "recall"];
+use crate::serve::cli::machinery::scores::score_lines;
 
 impl TriggerScores {
     /// The report: a line for each trigger, the cases that went wrong with their places in `file`, what is under
@@ -35,19 +33,8 @@ impl TriggerScores {
 
     fn trigger_lines(&self, program: &Program) -> String {
         let names: Vec<String> = self.triggers.iter().map(|score| label(program, score.id)).collect();
-        let names = names.iter().map(String::as_str).chain(["all"]);
-        let width = names.clone().chain(["trigger"]).map(|name| name.chars().count()).max().unwrap_or(0);
-        let mut text = format!("{:width$}  {}\n", "trigger", HEAD.join("  "));
         let counts = self.triggers.iter().map(|score| score.counts).chain([self.total]);
-        for (name, counts) in names.zip(counts) {
-            let cells = cells(counts);
-            let _ = write!(text, "{name:width$}");
-            for (cell, head) in cells.iter().zip(HEAD) {
-                let _ = write!(text, "  {cell:>width$}", width = head.len());
-            }
-            text.push('\n');
-        }
-        text
+        score_lines("trigger", names.iter().map(String::as_str).chain(["all"]).zip(counts))
     }
 
     fn threshold_line(&self, table: &TriggerTable, program: &Program) -> String {
@@ -58,19 +45,6 @@ impl TriggerScores {
         let names: Vec<String> = under.iter().map(|score| label(program, score.id)).collect();
         format!("under the threshold of {}: {}\n", table.required(), names.join(", "))
     }
-}
-
-fn cells(counts: Counts) -> [String; 7] {
-    let ratio = |ratio: Option<Ratio>| ratio.map_or("n/a".to_owned(), |ratio| ratio.to_string());
-    [
-        counts.due.to_string(),
-        counts.right.to_string(),
-        counts.wrong.to_string(),
-        counts.missed.to_string(),
-        counts.abstained.to_string(),
-        ratio(counts.precision()),
-        ratio(counts.recall()),
-    ]
 }
 
 fn case_lines(file: &str, case: &TriggerCase, program: &Program, missed: &[TriggerId], wrong: &[TriggerId]) -> String {

@@ -3,69 +3,7 @@
 use super::resolve::ResolvedTable;
 use super::table::Judged;
 use crate::lang::program::TriggerId;
-
-/// How often a trigger (or all of them) fired and should have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Cases in which it should fire.
-    pub due: usize,
-    /// Cases in which it should and did.
-    pub right: usize,
-    /// Cases in which it fired and should not have.
-    pub wrong: usize,
-    /// Cases in which it should have and did not.
-    pub missed: usize,
-    /// Cases in which the classifier would not say, whatever was right. They are not among the missed ones, except
-    /// where abstentions count as silence.
-    pub abstained: usize,
-}
-
-impl Counts {
-    /// Of the cases in which it fired, how many were right; none if it never fired.
-    pub fn precision(&self) -> Option<Ratio> {
-        Ratio::new(self.right, self.right + self.wrong)
-    }
-
-    /// Of the cases in which it should have fired and something was said, in how many it did; none if there are
-    /// none.
-    pub fn recall(&self) -> Option<Ratio> {
-        Ratio::new(self.right, self.right + self.missed)
-    }
-
-    fn add(&mut self, other: Counts) {
-        self.due += other.due;
-        self.right += other.right;
-        self.wrong += other.wrong;
-        self.missed += other.missed;
-        self.abstained += other.abstained;
-    }
-}
-
-/// A part of a number of cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ratio {
-    part: usize,
-    whole: usize,
-}
-
-impl Ratio {
-    fn new(part: usize, whole: usize) -> Option<Ratio> {
-        (whole > 0).then_some(Ratio { part, whole })
-    }
-
-    /// From 0 to 1.
-    pub fn value(self) -> f64 {
-        self.part as f64 / self.whole as f64
-    }
-}
-
-impl std::fmt::Display for Ratio {
-    /// Two decimals, rounded down: what is under a threshold does not look like it.
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let hundredths = self.part.saturating_mul(100) / self.whole;
-        write!(formatter, "{}.{:02}", hundredths / 100, hundredths % 100)
-    }
-}
+use crate::serve::cli::machinery::scores::{Counts, Noted, Said};
 
 /// One trigger over all cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,24 +61,18 @@ impl TriggerScores {
             let judged = judged.get(index).unwrap_or(&silence);
             let mut case = CaseScore { verdict: CaseVerdict::Right, missed: Vec::new(), wrong: Vec::new() };
             for score in &mut scores.triggers {
-                let is_due = expected.contains(&score.id);
-                let has_fired = judged.fired.contains(&score.id);
-                // A trigger may have fired on one update and not been judged on the next.
-                let has_abstained = !has_fired && judged.abstained.contains(&score.id);
-                score.counts.due += usize::from(is_due);
-                score.counts.abstained += usize::from(has_abstained);
-                match (is_due, has_fired) {
-                    (true, true) => score.counts.right += 1,
-                    (false, true) => {
-                        score.counts.wrong += 1;
-                        case.wrong.push(score.id);
-                    }
-                    (true, false) if has_abstained && !strict => case.verdict = CaseVerdict::Open,
-                    (true, false) => {
-                        score.counts.missed += 1;
-                        case.missed.push(score.id);
-                    }
-                    (false, false) => {}
+                let said = if judged.fired.contains(&score.id) {
+                    Said::Yes
+                } else if judged.abstained.contains(&score.id) {
+                    Said::Nothing
+                } else {
+                    Said::No
+                };
+                match score.counts.note(expected.contains(&score.id), said, strict) {
+                    Noted::Right => {}
+                    Noted::Wrong => case.wrong.push(score.id),
+                    Noted::Missed => case.missed.push(score.id),
+                    Noted::Open => case.verdict = CaseVerdict::Open,
                 }
             }
             if !case.missed.is_empty() || !case.wrong.is_empty() {
@@ -156,9 +88,7 @@ impl TriggerScores {
 
     /// The triggers whose precision or recall is under `threshold`. What is not defined is not under it.
     pub fn under(&self, threshold: f64) -> Vec<TriggerScore> {
-        let is_under = |ratio: Option<Ratio>| ratio.is_some_and(|ratio| ratio.value() < threshold);
-        let is_under = |score: &&TriggerScore| is_under(score.counts.precision()) || is_under(score.counts.recall());
-        self.triggers.iter().filter(is_under).copied().collect()
+        self.triggers.iter().filter(|score| score.counts.is_under(threshold)).copied().collect()
     }
 
     /// How many cases went so.

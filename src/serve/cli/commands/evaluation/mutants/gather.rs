@@ -67,7 +67,7 @@ pub(super) fn judges(environment: &Environment, color: bool, files: &[PathBuf]) 
     let mut judges = Vec::new();
     let mut failing = Vec::new();
     let runtime = runtime()?;
-    for path in files {
+    for path in files.iter().filter(|path| ReadTest::is_one(path)) {
         let read = ReadTest::read(path, color).and_then(|test| Ok((test.configuration()?, test)));
         let (configuration, test) = read.map_err(Failure::wrong)?;
         let began = SystemClock.now();

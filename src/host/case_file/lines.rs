@@ -1,10 +1,10 @@
-//! The lines of a test file: fences, sections, and the list at the top; and what is found in them. Trigger tables have
-//! the same frame.
+//! The lines of a file of cases: fences, sections, and the list at the top; and what is found in them.
 
 use std::collections::HashMap;
 
-use super::item::{Wrong, json_or_text};
 use crate::diagnostic::{Diagnostic, Note};
+use crate::host::case_file::item::{Wrong, json_or_text};
+use crate::lang::spelling::nearest;
 use crate::span::{FileId, Span};
 use crate::value::Map;
 
@@ -104,7 +104,21 @@ pub(crate) struct Reader {
     pub(crate) findings: Vec<Diagnostic>,
 }
 
-/// What stands above the first section: title, description, list.
+/// What stands above the first section.
+pub(crate) struct Head<'t> {
+    /// The first heading's text.
+    pub(crate) title: String,
+    /// The text below it; empty if none.
+    pub(crate) description: String,
+    /// The first line that is not empty.
+    pub(crate) first: Line<'t>,
+    /// All `- key: value`, each key once, no value empty.
+    pub(crate) items: Vec<TopItem<'t>>,
+    /// Headings that don't belong there.
+    pub(crate) headings: Vec<Line<'t>>,
+}
+
+/// The same of a file about a program.
 pub(crate) struct Top<'t> {
     /// The first heading's text.
     pub(crate) title: String,
@@ -169,23 +183,37 @@ impl Reader {
         if self.findings.is_empty() { Ok(read) } else { Err(self.findings) }
     }
 
-    /// Reads the `lines` above the first section. `keys` are the keys there are, in words.
+    /// Reads the `lines` above the first section of a file about a program. `keys` are the keys there are, in words.
     pub(crate) fn top<'t>(&mut self, lines: &[Line<'t>], keys: &str) -> Top<'t> {
-        let mut lines = lines.iter().copied().skip_while(|line| line.text().is_empty()).peekable();
-        let first = lines.peek().copied().unwrap_or(Line::EMPTY);
+        let Head { title, description, first, items, headings } = self.head(lines, keys);
         let mut top = Top {
-            title: String::new(),
-            description: String::new(),
+            title,
+            description,
             program: String::new(),
             program_span: first.span(self.file),
             tools: None,
             settings: Map::new(),
             items: Vec::new(),
-            headings: Vec::new(),
+            headings,
         };
+        for item in items {
+            self.put(&mut top, item);
+        }
+        if top.program.is_empty() && !self.findings.iter().any(|finding| finding.code == "empty-value") {
+            let next = "add `- program: FILE.md` below the title";
+            self.report(first, "no-program", "the file does not name its program", next);
+        }
+        top
+    }
+
+    /// Reads the `lines` above the first section. `keys` are the keys there are, in words.
+    pub(crate) fn head<'t>(&mut self, lines: &[Line<'t>], keys: &str) -> Head<'t> {
+        let mut lines = lines.iter().copied().skip_while(|line| line.text().is_empty()).peekable();
+        let first = lines.peek().copied().unwrap_or(Line::EMPTY);
+        let (mut title, mut items, mut headings) = (String::new(), Vec::new(), Vec::new());
         match first.text().strip_prefix("# ") {
-            Some(title) => {
-                title.trim().clone_into(&mut top.title);
+            Some(text) => {
+                text.trim().clone_into(&mut title);
                 lines.next();
             }
             None => self.report(first, "no-title", "the file has no title", "begin it with `# ` and a title"),
@@ -195,11 +223,9 @@ impl Reader {
         for line in lines {
             let text = line.text();
             if let Some(item) = text.strip_prefix("- ") {
-                if let Some(item) = self.top_item(line, item, keys, &mut places) {
-                    self.put(&mut top, item);
-                }
+                items.extend(self.top_item(line, item, keys, &mut places));
             } else if text.starts_with('#') {
-                top.headings.push(line);
+                headings.push(line);
             } else if places.is_empty() {
                 description.push(text);
             } else if !text.is_empty() {
@@ -207,12 +233,18 @@ impl Reader {
                 self.report(line, "unexpected-text", message, "put descriptions above the list");
             }
         }
-        description.join("\n").trim_matches('\n').clone_into(&mut top.description);
-        if top.program.is_empty() && !self.findings.iter().any(|finding| finding.code == "empty-value") {
-            let next = "add `- program: FILE.md` below the title";
-            self.report(first, "no-program", "the file does not name its program", next);
+        let description = description.join("\n").trim_matches('\n').to_owned();
+        Head { title, description, first, items, headings }
+    }
+
+    /// What scores must reach, from 0 to 1.
+    pub(crate) fn threshold(&mut self, item: &TopItem<'_>) -> Option<f64> {
+        let threshold = item.value.parse().ok().filter(|threshold| (0.0..=1.0).contains(threshold));
+        if threshold.is_none() {
+            let message = format!("`{}` is no threshold", item.value);
+            self.report(item.line, "bad-threshold", message, "write a number from 0 to 1, like `0.8`");
         }
-        top
+        threshold
     }
 
     /// Keeps what all files can say; the rest is the matter of the kind of file.
@@ -230,10 +262,30 @@ impl Reader {
         }
     }
 
-    /// An item whose key nobody knows.
+    /// An item whose key nobody knows; `keys` are those there are, in words, each in backticks.
     pub(crate) fn unknown_key(&mut self, item: &TopItem<'_>, keys: &str) {
+        let known = keys.split('`').skip(1).step_by(2);
+        let near = nearest(item.key, known).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
         let message = format!("there is no key `{}`", item.key);
-        self.report(item.line, "unknown-key", message, format!("keys are {keys}"));
+        self.report(item.line, "unknown-key", message, format!("{near}keys are {keys}"));
+    }
+
+    /// A heading that nobody knows.
+    pub(crate) fn unknown_heading(&mut self, line: Line<'_>, known: &[&str]) {
+        let text = line.text();
+        let next = match nearest(text.trim_start_matches('#').trim(), known.iter()) {
+            Some(near) => format!("did you mean `## {near}`?"),
+            None => {
+                let known: Vec<String> = known.iter().map(|heading| format!("`## {heading}`")).collect();
+                format!("headings are {}", known.join(", "))
+            }
+        };
+        self.report(line, "unknown-heading", format!("there is no heading `{text}`"), next);
+    }
+
+    /// A section in which nothing stands.
+    pub(crate) fn empty(&mut self, heading: Line<'_>, next: &str) {
+        self.report(heading, "empty-section", format!("`{}` is empty", heading.text()), next);
     }
 
     fn top_item<'t>(

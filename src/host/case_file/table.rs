@@ -1,0 +1,113 @@
+//! Tables in files of cases, line by line: head, ruler, rows.
+
+use crate::host::case_file::item::{Wrong, wrong};
+use crate::host::case_file::lines::{Line, Reader};
+
+/// The columns that a table can have.
+pub(crate) trait Column: Copy + PartialEq + 'static {
+    /// All of them.
+    const ALL: &'static [Self];
+    /// What is told of them when one is wrong.
+    const HELP: &'static str;
+
+    /// What stands in the head.
+    fn name(self) -> &'static str;
+
+    /// Whether a table must have it.
+    fn is_needed(self) -> bool;
+}
+
+/// One row: as many cells as the table has columns.
+pub(crate) struct Row<'t, C> {
+    /// Its line.
+    pub(crate) line: Line<'t>,
+    /// What stands in each column.
+    pub(crate) cells: Vec<(C, String)>,
+}
+
+impl Reader {
+    /// Reads the lines of one table, which begin with `|`.
+    pub(crate) fn table<'t, C: Column>(&mut self, lines: &[Line<'t>]) -> Vec<Row<'t, C>> {
+        let [head, rest @ ..] = lines else { return Vec::new() };
+        let Some(columns) = self.accept(*head, read_head(*head)) else { return Vec::new() };
+        let is_ruler = |line: &Line<'_>| {
+            split_cells(line.raw).is_some_and(|cells| cells.len() == columns.len() && is_ruler(&cells))
+        };
+        let rows = match rest {
+            [ruler, rows @ ..] if is_ruler(ruler) => rows,
+            _ => {
+                let next = "write `| --- | --- |` below the names of the columns, as often as there are columns";
+                let line = rest.first().unwrap_or(head);
+                self.report(*line, "no-ruler", "the line below a table's head is missing", next);
+                return Vec::new();
+            }
+        };
+        if rows.is_empty() {
+            self.report(*head, "empty-table", "the table has no rows", "add a row, or remove the table");
+        }
+        rows.iter().filter_map(|&line| self.accept(line, read_row(line, &columns))).collect()
+    }
+}
+
+fn read_head<C: Column>(line: Line<'_>) -> Result<Vec<C>, Wrong> {
+    let wrong = |message: String, next: &str| wrong("bad-columns", message, next);
+    let cells = split_cells(line.raw).ok_or_else(no_bar)?;
+    let mut columns = Vec::with_capacity(cells.len());
+    for cell in &cells {
+        let Some(column) = C::ALL.iter().find(|column| column.name() == cell) else {
+            return Err(wrong(format!("there is no column `{cell}`"), C::HELP));
+        };
+        if columns.contains(column) {
+            return Err(wrong(format!("the column `{cell}` stands there twice"), "leave one of them out"));
+        }
+        columns.push(*column);
+    }
+    match C::ALL.iter().find(|column| column.is_needed() && !columns.contains(column)) {
+        Some(missing) => Err(wrong(format!("the column `{}` is missing", missing.name()), C::HELP)),
+        None => Ok(columns),
+    }
+}
+
+fn read_row<'t, C: Column>(line: Line<'t>, columns: &[C]) -> Result<Row<'t, C>, Wrong> {
+    let cells = split_cells(line.raw).ok_or_else(no_bar)?;
+    if cells.len() != columns.len() {
+        let message = format!("this row has {} cells, and the table has {} columns", cells.len(), columns.len());
+        return Err(wrong("bad-row", message, "write one cell per column; a bar inside a cell is written `\\|`"));
+    }
+    Ok(Row { line, cells: columns.iter().copied().zip(cells).collect() })
+}
+
+fn no_bar() -> Wrong {
+    let next = "begin and end every line of a table with `|`; a bar inside a cell is written `\\|`";
+    wrong("bad-row", "this line of a table does not end with `|`", next)
+}
+
+/// The cells of a table's line, which begins and ends with `|`: trimmed, `\|` read as `|`. None: it does not.
+fn split_cells(line: &str) -> Option<Vec<String>> {
+    let inside = line.trim().strip_prefix('|')?;
+    let mut cells = vec![String::new()];
+    for character in inside.chars() {
+        let cell = cells.last_mut()?;
+        match character {
+            '|' if cell.ends_with('\\') => {
+                cell.pop();
+                cell.push('|');
+            }
+            '|' => cells.push(String::new()),
+            _ => cell.push(character),
+        }
+    }
+    // After the last bar stands nothing.
+    let rest = cells.pop()?;
+    (rest.is_empty() && !cells.is_empty()).then(|| cells.iter().map(|cell| cell.trim().to_owned()).collect())
+}
+
+/// Whether these are the cells of the line between a table's head and its rows.
+fn is_ruler(cells: &[String]) -> bool {
+    let is_rule = |cell: &String| {
+        let dashes = cell.strip_prefix(':').unwrap_or(cell);
+        let dashes = dashes.strip_suffix(':').unwrap_or(dashes);
+        !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-')
+    };
+    cells.iter().all(is_rule)
+}

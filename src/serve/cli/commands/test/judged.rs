@@ -1,0 +1,34 @@
+//! One file of labelled transcripts (`*.judge.md`): how far the judge can be trusted.
+
+use std::path::Path;
+
+use super::TestArguments;
+use crate::serve::cli::machinery::judge_tests::{JudgeOptions, JudgeOutcome, run_judge_file};
+use crate::serve::cli::machinery::test_session::ChosenClassifier;
+use crate::serve::report::FileReport;
+
+/// What is said where no judge was named.
+const NO_JUDGE: &str = "this measures a judge; name a model with --judge\n";
+
+/// What a case is called in reports.
+const CASE: &str = "judge";
+
+/// Judges it.
+pub(super) async fn run_judged(
+    arguments: &TestArguments,
+    path: &Path,
+    color: bool,
+    chosen: &ChosenClassifier<'_>,
+) -> FileReport {
+    let name = path.display().to_string();
+    if arguments.company.judge.is_none() {
+        return FileReport::skipped(name, CASE, NO_JUDGE);
+    }
+    let options = JudgeOptions { lenient: arguments.lenient, repeat: arguments.repeat, color };
+    let judge = async || {
+        let company = arguments.company.open(&chosen.launch(), path, false).await?;
+        company.judge.ok_or_else(|| NO_JUDGE.trim_end().to_owned())
+    };
+    let JudgeOutcome { passed, text } = run_judge_file(path, options, judge).await;
+    FileReport::scored(name, CASE, passed, text)
+}
