@@ -18,6 +18,7 @@ use playhouse::host::events::{PublicBody, PublicEvent};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Record, RecordBody};
 use playhouse::host::journal::{Durability, Flush, Journal, RecordStream};
+use playhouse::host::launch::find_entry;
 use playhouse::host::llm::Llm;
 use playhouse::host::llm::script::{ScriptEntry, ScriptError};
 use playhouse::host::program::{ProgramText, load_texts};
@@ -25,7 +26,7 @@ use playhouse::host::session::{Ending, Interest, Notice, Session, SessionHandle,
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, canned};
 use playhouse::lang::SourceText;
-use playhouse::lang::program::{Program, Signature};
+use playhouse::lang::program::{EntryId, Program, Signature};
 use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
 use playhouse::span::FileId;
 use playhouse::value::{Map, Value};
@@ -57,6 +58,8 @@ pub(crate) struct Conversation {
     pub(crate) expected: Vec<String>,
     text: ProgramText,
     program: Arc<Program>,
+    /// What the session begins with; none: the program's entry.
+    entry: Option<EntryId>,
     arguments: Map,
     signatures: Arc<[ToolSignature]>,
 }
@@ -142,6 +145,7 @@ impl Conversation {
             replies: Vec::new(),
             expected: Vec::new(),
             text,
+            entry: file.playbook.as_deref().map(|name| find_entry(&loaded.program, name).unwrap()),
             program: Arc::new(loaded.program),
             arguments: file.arguments.into_iter().collect(),
             signatures,
@@ -183,7 +187,7 @@ impl Conversation {
             program: self.program.clone(),
             settings: self.settings(),
             tools: self.signatures.clone(),
-            entry: None,
+            entry: self.entry,
             arguments: self.arguments.clone(),
             time: BEGAN,
         })
@@ -196,7 +200,7 @@ impl Conversation {
             program: self.program.clone(),
             text: self.text.clone(),
             settings: self.settings(),
-            entry: None,
+            entry: self.entry,
             arguments: self.arguments.clone(),
             given: Default::default(),
         };

@@ -1,5 +1,7 @@
 //! What runs reach of programs (`playhouse coverage`): counted, merged, reported.
 
+use std::collections::BTreeMap;
+
 use crate::cli::transcript;
 use crate::golden;
 use crate::run::Run;
@@ -46,7 +48,11 @@ fn ways(most: i64) -> Vec<String> {
     let parts = told["parts"].as_array().unwrap();
     let lines = parts.iter().flat_map(|part| {
         let lines = part["lines"].as_array().unwrap();
-        lines.iter().map(|line| format!("{}:{} {} {}", part["name"], line["id"], line["reached"], line["ways"]))
+        lines.iter().map(|line| {
+            let ways: BTreeMap<&String, &serde_json::Value> = line["ways"].as_object().unwrap().iter().collect();
+            let ways: Vec<String> = ways.iter().map(|(way, n)| format!("{way}:{n}")).collect();
+            format!("{}:{} {} {{{}}}", part["name"], line["id"], line["reached"], ways.join(","))
+        })
     });
     lines.map(|line| line.replace('"', "")).collect()
 }

@@ -1,6 +1,8 @@
 //! Trigger tables (`docs/testing.md`): what is read, what is refused and in which words, what is counted. Each case
 //! below `tests/cases/trigger_tables` is a table; what "fired" and "abstained" in its rows stands in the notes.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -136,14 +138,16 @@ fn examples() -> Vec<PathBuf> {
 #[test]
 fn the_tables_of_the_examples_fit_their_programs() {
     let (mut n_cases, mut n_nothing) = (0, 0);
+    // Of each program the triggers that fire in no case yet: several tables can be about one.
+    let untried: RefCell<BTreeMap<String, Vec<TriggerId>>> = RefCell::default();
     for path in examples() {
         let by_labels = |program: &Program, table: &TriggerTable| {
             let resolved = table.resolve(program).unwrap();
             let judged = |fired: Vec<TriggerId>| Judged { fired, abstained: Vec::new() };
-            // Every trigger fires in some case.
             let all: Vec<TriggerId> = resolved.expected.iter().flatten().copied().collect();
-            let mut untried = resolved.triggers.iter().filter(|id| !all.contains(id));
-            assert_eq!(untried.next(), None, "{}", path.display());
+            let mut untried = untried.borrow_mut();
+            let of_program = untried.entry(table.program.clone()).or_insert_with(|| resolved.triggers.clone());
+            of_program.retain(|id| !all.contains(id));
             Ok(resolved.expected.into_iter().map(judged).collect())
         };
         let outcome = run(&path, PLAIN, by_labels);
@@ -154,6 +158,8 @@ fn the_tables_of_the_examples_fit_their_programs() {
         n_cases += table.cases.len();
         n_nothing += table.cases.iter().filter(|case| case.fires.is_empty()).count();
     }
+    let untried = untried.into_inner();
+    assert!(untried.values().all(Vec::is_empty), "{untried:?}");
     assert!(n_cases >= 80, "{n_cases}");
     assert!(n_nothing * 3 >= n_cases, "{n_nothing} of {n_cases}");
 }

@@ -17,6 +17,8 @@ use crate::host::travel::{Point, Step};
 use crate::lang::program::Program;
 use crate::vm::protocol::ToolSignature;
 
+pub use crate::host::backtest::side::Asked;
+
 /// Another text, and the tools that it can call.
 #[derive(Debug)]
 pub struct Backtest {
@@ -75,16 +77,6 @@ pub struct Asking {
     pub whom: Asked,
     /// The first line of the question that is another: as it was, and as it is. Empty where there is none.
     pub line: [String; 2],
-}
-
-/// Who is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
-#[strum(serialize_all = "lowercase")]
-pub enum Asked {
-    /// The model.
-    Model,
-    /// The trigger classifier.
-    Classifier,
 }
 
 impl Backtest {

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::host::backtest::Asked;
 use crate::host::events::make::EventMaker;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::record::Record;
@@ -13,6 +12,16 @@ use crate::host::travel::{Point, Step, is_same, words_of};
 use crate::lang::program::{PlaybookId, Program, StepId};
 use crate::vm::migrate::Migration;
 use crate::vm::protocol::{Effect, Location, Place, Progress, Question, ToolSignature};
+
+/// Who is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
+pub enum Asked {
+    /// The model.
+    Model,
+    /// The trigger classifier.
+    Classifier,
+}
 
 /// A machine that follows a session's records.
 pub(super) struct Side {

@@ -3,8 +3,6 @@
 
 pub(crate) mod call;
 
-mod check;
-
 pub(crate) mod item;
 
 pub(crate) mod lines;

@@ -10,6 +10,7 @@ mod binding;
 mod end;
 mod monitor;
 mod past;
+mod reader;
 mod schema;
 mod verdict;
 

@@ -2,8 +2,6 @@
 
 pub mod compare;
 
-mod database;
-
 pub mod measured;
 
 pub mod part;

@@ -28,7 +28,6 @@ pub use self::models::{Chosen, classifier_of};
 pub use self::open::{Loading, Opened, Source, StartOptions, find_entry, load};
 pub use self::ready::{Begins, Ready, Wanted};
 pub use self::reopen::{Reopened, Reopening, Setting};
-pub use self::telemetry::Telemetry;
 pub use self::tools::{inventory, surveyed};
 pub use self::trust::{Allowed, Trust};
-pub use self::workshop::{Choices, Launch, Level, Remark, Workshop};
+pub use self::workshop::{Choices, Launch, Level, Remark, Telemetry, Workshop};

@@ -1,6 +1,5 @@
 //! Who is told what sessions do, as traces: `--otlp`, `[otel]`, the environment.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,38 +7,11 @@ use crate::host::config::{ConfigError, named_variable};
 use crate::host::equipment::declaration::resolve_secrets;
 use crate::host::keys::read;
 use crate::host::launch::error::LaunchError;
-use crate::host::launch::workshop::{Launch, Remark};
+use crate::host::launch::workshop::{Launch, Remark, Telemetry};
 #[cfg(feature = "otel")]
 use crate::host::otel::export::Exporter;
 use crate::host::otel::options::{self, OtelOptions, Target};
 use crate::host::otel::spans::Traces;
-
-/// Whether sessions are traced where a collector is configured. A door says so: tests and checks are of no interest to
-/// anybody else.
-#[derive(Clone, Default)]
-pub enum Telemetry {
-    /// No.
-    #[default]
-    Off,
-    /// Yes.
-    On {
-        /// `--otlp`.
-        url: Option<String>,
-        /// Told in words that spans were lost; once for each program that is open.
-        tell: Arc<dyn Fn(&str) + Send + Sync>,
-        /// Whether that is told as soon as it is so; else when the program is closed.
-        at_once: bool,
-    },
-}
-
-impl fmt::Debug for Telemetry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Telemetry::Off => f.write_str("Off"),
-            Telemetry::On { url, .. } => f.debug_struct("On").field("url", url).finish_non_exhaustive(),
-        }
-    }
-}
 
 /// What sends the spans of the sessions of a program that is open.
 #[derive(Default)]

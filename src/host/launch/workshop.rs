@@ -1,5 +1,6 @@
 //! What is launched with: a process, choices, and what people should know of what came of them.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,7 +8,6 @@ use crate::host::cassette::take::Take;
 use crate::host::clock::{Clock, SystemClock};
 use crate::host::config::{Config, ConfigError, Environment, FileConfig};
 use crate::host::journal::address::Place;
-use crate::host::launch::telemetry::Telemetry;
 use crate::host::launch::trust::Trust;
 use crate::host::llm::Llm;
 use crate::host::program::ProgramCache;
@@ -134,5 +134,32 @@ impl Remark {
     /// Something odd.
     pub(crate) fn warning(code: &'static str, text: impl Into<String>) -> Remark {
         Remark { level: Level::Warning, code, text: text.into() }
+    }
+}
+
+/// Whether sessions are traced where a collector is configured. A door says so: tests and checks are of no interest to
+/// anybody else.
+#[derive(Clone, Default)]
+pub enum Telemetry {
+    /// No.
+    #[default]
+    Off,
+    /// Yes.
+    On {
+        /// `--otlp`.
+        url: Option<String>,
+        /// Told in words that spans were lost; once for each program that is open.
+        tell: Arc<dyn Fn(&str) + Send + Sync>,
+        /// Whether that is told as soon as it is so; else when the program is closed.
+        at_once: bool,
+    },
+}
+
+impl fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Telemetry::Off => f.write_str("Off"),
+            Telemetry::On { url, .. } => f.debug_struct("On").field("url", url).finish_non_exhaustive(),
+        }
     }
 }

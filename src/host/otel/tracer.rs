@@ -12,7 +12,7 @@ use crate::host::otel::content::Words;
 use crate::host::otel::context::{SpanId, TraceId, TraceParent};
 use crate::host::otel::names;
 use crate::host::otel::spans::{Attribute, Span, SpanEvent};
-use crate::host::otel::work::Work;
+use crate::host::otel::work::{Where, Work};
 use crate::lang::program::Program;
 use crate::vm::protocol::{
     CallId, Effect, Evaluation, Fact, FrameId, Outcome, Place, Progress, Report, Ruling, Timestamp,
@@ -58,16 +58,6 @@ impl FrameSpans {
     fn innermost(&mut self) -> &mut Span {
         self.line.as_mut().unwrap_or(&mut self.frame)
     }
-}
-
-/// Where work is done: what the spans of models and tools are parts of.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Where {
-    pub(super) trace: TraceId,
-    /// The playbook's span.
-    pub(super) frame: SpanId,
-    /// The line's, or the playbook's where that stands at its heading.
-    pub(super) line: SpanId,
 }
 
 impl Tracer {

@@ -6,15 +6,24 @@ use std::sync::Arc;
 use crate::host::journal::record::{Begun, EndWire, OutcomeWire, RecordBody, UsageWire, VerdictWire};
 use crate::host::journal::wire::ToolWire;
 use crate::host::otel::content::{input_messages, output_messages};
-use crate::host::otel::context::{SpanId, TraceParent};
+use crate::host::otel::context::{SpanId, TraceId, TraceParent};
 use crate::host::otel::names;
 use crate::host::otel::spans::{Attribute, Span};
-use crate::host::otel::tracer::Where;
 use crate::host::secrets::MASK;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{
     CallId, CallKind, Fact, Judge, QuestionId, StartCall, StartTurn, Timestamp, TurnEnd, TurnId, Usage,
 };
+
+/// Where work is done: what the spans of models and tools are parts of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Where {
+    pub(super) trace: TraceId,
+    /// The playbook's span.
+    pub(super) frame: SpanId,
+    /// The line's, or the playbook's where that stands at its heading.
+    pub(super) line: SpanId,
+}
 
 /// What is under way.
 pub(super) struct Work {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::host::profile::Profile;
-use crate::host::profile::tree::{Measure, Node, Part, Spent, Step};
+use crate::host::profile::tree::{Measure, Node, Part, Profile, Spent, Step};
 
 /// What a line, or a playbook outside of its lines, has spent; what was dropped of a playbook's replies has a row of its
 /// own.

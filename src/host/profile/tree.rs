@@ -3,6 +3,26 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
+use crate::host::profile::cache::Cache;
+
+/// What some sessions have spent together.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// How many sessions.
+    pub n_sessions: u64,
+    /// How often their models were asked for a turn.
+    pub n_turns: u64,
+    /// Below a root without a name: the playbooks that sessions began with, what those called, their lines, and under
+    /// each line what it was spent on.
+    pub root: Node,
+    /// What a cache of prompts held and could hold.
+    pub cache: Cache,
+    /// Some servers did not count: those tokens are estimates.
+    pub is_estimated: bool,
+    /// Models whose prices are not known, so that the cost is that of the others.
+    pub unpriced: Vec<String>,
+}
+
 /// What was spent at one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {

@@ -8,8 +8,6 @@ mod fork;
 
 pub mod heard;
 
-mod many;
-
 mod point;
 
 mod run;
@@ -22,7 +20,6 @@ pub use crate::host::frames::words_of;
 pub(crate) use crate::host::travel::diff::is_same;
 pub use crate::host::travel::diff::{Difference, VariableDifference, diff};
 pub use crate::host::travel::fork::{Changes, Edit, Fork, can_go_on, fork};
-pub use crate::host::travel::many::each_run;
 pub use crate::host::travel::point::{At, Point, PointFault};
 pub use crate::host::travel::run::Run;
 pub use crate::host::travel::steps::{Step, history, steps, whole_history};

@@ -25,9 +25,11 @@ fn asked(messages: &[(Role, &str)]) -> Asked {
 fn a_key_is_another_one_when_any_message_is() {
     const WORDS: [&str; 8] = ["PLAYBOOK", "USER \"a\"", "# Rules", "a", "", "\n", "01 Ask", "DONE"];
     let text = |words: &[u8]| words.iter().map(|word| WORDS[usize::from(word % 8)]).collect::<Vec<_>>().join("\n");
+    // Few short ones: so two are often the same, or nearly.
     check!().with_iterations(3_000).with_type::<(Vec<(u8, Vec<u8>)>, Vec<(u8, Vec<u8>)>)>().for_each(|(a, b)| {
         let read = |messages: &[(u8, Vec<u8>)]| {
-            messages.iter().map(|(role, words)| (ROLES[usize::from(role % 3)], text(words))).collect::<Vec<_>>()
+            let read = |(role, words): &(u8, Vec<u8>)| (ROLES[usize::from(role % 3)], text(&words[..words.len().min(4)]));
+            messages.iter().take(3).map(read).collect::<Vec<_>>()
         };
         let (a, b) = (read(a), read(b));
         let key = |messages: &[(Role, String)]| {

@@ -5,7 +5,6 @@
 pub(crate) mod grammar;
 pub(crate) mod naive;
 mod reports;
-mod speed;
 
 use std::fmt::Write as _;
 

@@ -63,6 +63,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["equipment", "replay"],
             &["config_file", "debug", "stored", "travel", "why"],
             &["backtest", "checks", "coverage", "profile", "session"],
+            &["judge"],
             &["config", "debuggee", "mutants", "sessions"],
             &["launch"],
             &["embed", "eval", "residents"],

@@ -103,9 +103,10 @@ fn what_a_played_user_is_told() {
 /// Whatever is said, it stays in its line and inside its quotation.
 #[test]
 fn nothing_that_is_said_leaves_its_quotation() {
-    bolero::check!().with_iterations(500).with_type::<(String, u8)>().for_each(|(piece, n)| {
+    bolero::check!().with_iterations(300).with_type::<(String, u8)>().for_each(|(piece, n)| {
         // Long ones are cut, and must not be cut open.
-        let text = format!("{}{piece}\\\"", piece.repeat(usize::from(*n) * 40));
+        let piece: String = piece.chars().take(50).collect();
+        let text = format!("{}{piece}\\\"", piece.repeat(usize::from(*n)));
         let mut transcript = Transcript::default();
         transcript.push(TranscriptLine::User(text.as_str().into()));
         transcript.push(TranscriptLine::Program("end".into()));

@@ -1,5 +1,7 @@
 //! Users who are played: somebody talks with a program, by written answers or by a model (spec `evaluate.md`, section 4).
 
+mod database;
+
 mod form;
 
 mod play;

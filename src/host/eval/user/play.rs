@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::database::{check_tools, look};
 use super::form::{Limit, UserFile};
 use super::speaker::{Done, Spoken, invented, speak};
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::{Checks, ReadSchema, Verdict, Verified, Written, verify};
-use crate::host::eval::database::{check_tools, look};
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::judge::Judge;

@@ -5,7 +5,7 @@ use crate::host::text::one_line;
 use crate::lang::program::{Mode, Playbook, PlaybookId, Program, Step, StepId};
 use crate::lang::spelling::nearest;
 
-use super::{LineName, NotFound};
+use super::form::{LineName, NotFound};
 
 /// What a name means in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

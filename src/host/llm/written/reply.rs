@@ -10,8 +10,8 @@ use crate::lang::program::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{Arm, CallSite, Loop, Playbook, Returned, Step, StepId, StepKind, Target};
 use crate::value::{Map, Value};
 
+use super::form::{Bullet, LineName, What, label, place};
 use super::lines::is_meant;
-use super::{Bullet, LineName, What, label, place};
 
 /// Stands for a value in an example.
 const BLANK: &str = "…";

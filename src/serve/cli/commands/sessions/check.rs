@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::{Value as Json, json};
@@ -11,10 +11,14 @@ use serde_json::{Value as Json, json};
 use crate::diagnostic::render;
 use crate::host::checks::{Breach, Checks, Verdict, Verified, verify};
 use crate::host::journal::address::Address;
+use crate::host::journal::record::Record;
 use crate::host::journal::store::Listed;
 use crate::host::launch::{Choices, Launch, Workshop};
+use crate::host::program::ProgramCache;
 use crate::host::replay::error::SessionError;
-use crate::host::travel::{Run, each_run};
+use crate::host::stored::look_at;
+use crate::host::travel::Run;
+use crate::lang::program::Program;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
 use crate::serve::cli::machinery::beside::load_beside;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
@@ -79,7 +83,20 @@ pub(super) fn check(console: &Console, kept: &Kept, arguments: &CheckArguments) 
         let is_other = of.as_ref().is_some_and(|program| file_name(&run.program.name()) != *program);
         if is_other { Checked::Other } else { Checked::Verified(verify(&checks, &run)) }
     };
-    let checked = waited(each_run(addresses, work))?.into_iter();
+    let programs = ProgramCache::default();
+    // The cache knows them as long as somebody has them.
+    let held: Mutex<Vec<Arc<Program>>> = Mutex::default();
+    let look = move |records: Vec<Record>| {
+        let run = Run::one_of_many(&records, &programs)?;
+        drop(records);
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        if !held.iter().any(|known| Arc::ptr_eq(known, &run.program)) {
+            held.push(run.program.clone());
+        }
+        drop(held);
+        Ok(work(run))
+    };
+    let checked = waited(look_at(addresses, look))?.into_iter();
     let sessions = checked.map(|(session, checked)| (session, checked.unwrap_or_else(Checked::Unreadable)));
     let found = Found { sessions: sessions.collect(), n_rules, n_others };
     let counts = found.counts();

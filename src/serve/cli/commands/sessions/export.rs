@@ -19,7 +19,7 @@ use crate::host::stored::{Opened, Stored};
 use crate::host::text::{cut, one_line};
 use crate::host::travel::{self, At, Step};
 use crate::serve::cli::commands::sessions::export_test::{TestExport, export_test};
-use crate::serve::cli::commands::sessions::kept::{local, opened, records, to_json, waited};
+use crate::serve::cli::commands::sessions::kept::{exists_already, local, opened, records, to_json, waited};
 use crate::serve::cli::commands::sessions::travel::at;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put_bytes};
 use crate::serve::cli::machinery::test_file::quoted;
@@ -137,12 +137,6 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
         console.remark(remark);
     }
     Ok(Exit::Finished)
-}
-
-/// That there is such a file.
-pub(super) fn exists_already(path: &Path) -> Failure {
-    let path = path.display();
-    Failure::wrong(format!("{path}: it exists already; name another file with --output, or remove this one"))
 }
 
 /// Into a new file; with the secrets of these records beside it.

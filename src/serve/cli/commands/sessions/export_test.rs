@@ -18,13 +18,11 @@ use crate::host::journal::wire::ToolWire;
 use crate::host::launch::classifier_of;
 use crate::host::program::{ProgramText, load_files};
 use crate::host::replay::begun_of;
-use crate::host::session::World;
 use crate::host::travel::heard::{Cast, tell_take};
 use crate::host::travel::{self, At, Timeline};
 use crate::lang::program::Signature;
 use crate::serve::cli::commands::run::runtime;
-use crate::serve::cli::commands::sessions::export::exists_already;
-use crate::serve::cli::commands::sessions::kept::records;
+use crate::serve::cli::commands::sessions::kept::{exists_already, records};
 use crate::serve::cli::commands::test::record::{cassette_of, replay, reread};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::recorded_test::{path_of, take_with};
@@ -184,8 +182,9 @@ async fn record(
     let program = output.with_file_name(&test.program);
     let (opened, _) = open_test(output, &program, None, test, launch).await.map_err(|error| error.to_string())?;
     test.settings.extend(settings_beside(&opened.settings, &begun.settings));
-    let World { llm, classifier, tools, options, .. } = &opened.world;
-    let cast = Cast { llm: &**llm, classifier: &**classifier, tools, constrain: options.constrain };
+    let around = &opened.world;
+    let (llm, classifier) = (&*around.llm, &*around.classifier);
+    let cast = Cast { llm, classifier, tools: &around.tools, constrain: around.options.constrain };
     let text = test.render();
     let made = tell_take(records, &cast, &take).map_err(|error| error.to_string()).and_then(|order| {
         let (cassette, redaction) = cassette_of(output, (&text, test), &opened.program, &take, &secrets, true)?;

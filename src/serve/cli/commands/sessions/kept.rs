@@ -1,5 +1,7 @@
 //! What the commands of sessions have in common: where sessions are kept, and how one is shown.
 
+use std::path::Path;
+
 use serde_json::{Value as Json, json};
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
@@ -64,4 +66,10 @@ pub(crate) fn time(stored: &StoredSession, time: Timestamp) -> Option<String> {
 
 pub(crate) fn local(time: Timestamp) -> String {
     iso_text(time, &SystemClock.zone())
+}
+
+/// That there is such a file.
+pub(super) fn exists_already(path: &Path) -> Failure {
+    let path = path.display();
+    Failure::wrong(format!("{path}: it exists already; name another file with --output, or remove this one"))
 }

@@ -1,17 +1,14 @@
 //! One scripted conversation: played, compared, blessed, and held against its checks.
 
-use std::cell::RefCell;
 use std::path::Path;
 
 use super::checked::checked;
 use super::compare::{Compared, compare};
+use super::options::Options;
 use super::record::record_test;
 use crate::diagnostic::{Diagnostic, render};
-use crate::host::cassette::take::Mode;
 use crate::host::coverage::reached;
-use crate::serve::cli::machinery::company::CompanyArguments;
 use crate::serve::cli::machinery::console::Failure;
-use crate::serve::cli::machinery::coverage::Gathered;
 use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
 use crate::serve::report::{CaseReport, FileReport, Problem};
@@ -21,25 +18,6 @@ use crate::span::Sources;
 
 /// What a file is called in a report before its title is known.
 const CONVERSATION: &str = "conversation";
-
-/// How a conversation is run.
-#[derive(Clone, Copy)]
-pub(super) struct Options<'a> {
-    /// How often, at least once.
-    pub(super) repeat: u32,
-    /// What happened is written in the place of what was expected.
-    pub(super) bless: bool,
-    /// What a live model is asked for, and which one, if one was chosen.
-    pub(super) record: Option<(Mode, Option<&'a str>)>,
-    /// It is said what each scripted reply answered; of a test that fails it is said anyway.
-    pub(super) verbose: bool,
-    /// What is reached of the program goes in here.
-    pub(super) gathered: Option<&'a RefCell<Gathered>>,
-    /// Who is asked what checks ask a judge.
-    pub(super) company: &'a CompanyArguments,
-    /// Findings are coloured.
-    pub(super) color: bool,
-}
 
 /// A file's report while it is made.
 struct Reporting<'a> {

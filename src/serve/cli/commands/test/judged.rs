@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::TestArguments;
+use super::options::Options;
 use crate::serve::cli::machinery::judge_tests::{JudgeOptions, JudgeOutcome, run_judge_file};
 use crate::serve::cli::machinery::test_session::ChosenClassifier;
 use crate::serve::report::FileReport;
@@ -14,19 +14,15 @@ const NO_JUDGE: &str = "this measures a judge; name a model with --judge\n";
 const CASE: &str = "judge";
 
 /// Judges it.
-pub(super) async fn run_judged(
-    arguments: &TestArguments,
-    path: &Path,
-    color: bool,
-    chosen: &ChosenClassifier<'_>,
-) -> FileReport {
+pub(super) async fn run_judged(path: &Path, options: Options<'_>, chosen: &ChosenClassifier<'_>) -> FileReport {
     let name = path.display().to_string();
-    if arguments.company.judge.is_none() {
+    if options.company.judge.is_none() {
         return FileReport::skipped(name, CASE, NO_JUDGE);
     }
-    let options = JudgeOptions { lenient: arguments.lenient, repeat: arguments.repeat, color };
+    let Options { lenient, repeat, color, company, .. } = options;
+    let options = JudgeOptions { lenient, repeat, color };
     let judge = async || {
-        let company = arguments.company.open(&chosen.launch(), path, false).await?;
+        let company = company.open(&chosen.launch(), path, false).await?;
         company.judge.ok_or_else(|| NO_JUDGE.trim_end().to_owned())
     };
     let JudgeOutcome { passed, text } = run_judge_file(path, options, judge).await;

@@ -4,6 +4,7 @@ pub(super) mod checked;
 pub(super) mod compare;
 mod conversation;
 mod judged;
+mod options;
 pub(super) mod record;
 mod replay;
 mod user;
@@ -14,8 +15,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use self::conversation::{Options, run_conversation};
+use self::conversation::run_conversation;
 use self::judged::run_judged;
+use self::options::Options;
 pub(crate) use self::replay::ReadTest;
 use self::replay::TABLE;
 use self::user::run_user;
@@ -187,26 +189,27 @@ pub(crate) async fn run_file(
         let ms = u64::try_from(SystemClock.now().0 - began.0).unwrap_or(0);
         FileReport { ms, ..report }
     };
+    let mode = arguments.record.map(|record| match record {
+        Record::Missing => Mode::Missing,
+        Record::All => Mode::All,
+    });
+    let options = Options {
+        repeat: arguments.repeat,
+        bless: arguments.bless,
+        record: mode.map(|mode| (mode, arguments.model.as_deref())),
+        verbose: arguments.verbose,
+        lenient: arguments.lenient,
+        gathered,
+        company: &arguments.company,
+        color: console.color,
+    };
     if name.ends_with(USER) {
-        return Ok(timed(run_user(arguments, path, console.color, &classifier, gathered).await));
+        return Ok(timed(run_user(path, options, &classifier).await));
     }
     if name.ends_with(JUDGE) {
-        return Ok(timed(run_judged(arguments, path, console.color, &classifier).await));
+        return Ok(timed(run_judged(path, options, &classifier).await));
     }
     if !name.ends_with(TABLE) {
-        let mode = arguments.record.map(|record| match record {
-            Record::Missing => Mode::Missing,
-            Record::All => Mode::All,
-        });
-        let options = Options {
-            repeat: arguments.repeat,
-            bless: arguments.bless,
-            record: mode.map(|mode| (mode, arguments.model.as_deref())),
-            verbose: arguments.verbose,
-            gathered,
-            company: &arguments.company,
-            color: console.color,
-        };
         return run_conversation(path, options, &classifier).await.map(timed);
     }
     let options = TableOptions { lenient: arguments.lenient, repeat: arguments.repeat, color: console.color };

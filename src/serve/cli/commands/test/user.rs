@@ -1,18 +1,16 @@
 //! One user file (`*.user.md`): played by the embedded model as the program's own, without a network where nobody but
 //! written answers speaks.
 
-use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::TestArguments;
 use super::checked::case_of;
+use super::options::Options;
 use crate::host::checks::Verified;
 use crate::host::coverage::reached;
 use crate::host::eval::user::{self, Ended, UserRun};
 use crate::host::judge::transcript::Transcript;
 use crate::host::llm::embedded::Embedded;
-use crate::serve::cli::machinery::coverage::Gathered;
 use crate::serve::cli::machinery::test_session::ChosenClassifier;
 use crate::serve::cli::machinery::user_session::UserCase;
 use crate::serve::report::{CaseReport, FileReport, Problem, TestVerdict};
@@ -25,14 +23,12 @@ const CASE: &str = "user";
 
 /// Plays it.
 pub(super) async fn run_user(
-    arguments: &TestArguments,
     path: &Path,
-    color: bool,
+    options: Options<'_>,
     chosen: &ChosenClassifier<'_>,
-    gathered: Option<&RefCell<Gathered>>,
 ) -> FileReport {
     let mut report = FileReport::new(path.display().to_string());
-    if let Err(why) = try_run(arguments, path, color, chosen, gathered, &mut report).await {
+    if let Err(why) = try_run(path, options, chosen, &mut report).await {
         let title = if report.title.is_empty() { CASE } else { &report.title };
         let problem = Problem::told(&report.path, &why);
         report.cases = vec![CaseReport::failed(title, why, vec![problem])];
@@ -42,26 +38,24 @@ pub(super) async fn run_user(
 
 /// The error says why it cannot be played, or that it is not always the same.
 async fn try_run(
-    arguments: &TestArguments,
     path: &Path,
-    color: bool,
+    options: Options<'_>,
     chosen: &ChosenClassifier<'_>,
-    gathered: Option<&RefCell<Gathered>>,
     report: &mut FileReport,
 ) -> Result<(), String> {
-    let case = UserCase::read(path, color)?;
+    let case = UserCase::read(path, options.color)?;
     report.title.clone_from(&case.file.title);
-    if case.file.person.is_some() && arguments.company.user_model.is_none() {
+    if case.file.person.is_some() && options.company.user_model.is_none() {
         *report = FileReport::skipped(report.path.clone(), &*report.title, NOBODY);
         return Ok(());
     }
-    let played = play(arguments, path, &case, chosen).await?;
-    if let Some(gathered) = gathered {
+    let played = play(path, &case, options, chosen).await?;
+    if let Some(gathered) = options.gathered {
         gathered.borrow_mut().add(&played.run.program, &reached(&played.run));
     }
     let told = conversation(&played);
-    for round in 2..=arguments.repeat {
-        let again = play(arguments, path, &case, chosen).await?;
+    for round in 2..=options.repeat {
+        let again = play(path, &case, options, chosen).await?;
         let other = conversation(&again);
         let (first, second) = (verdicts(&played), verdicts(&again));
         if (&told, &first) != (&other, &second) {
@@ -81,7 +75,7 @@ async fn try_run(
             report.cases.extend(played.verified.iter().map(|verified| case_of(verified, &case.sources)));
         }
     }
-    if arguments.verbose || report.verdict() != TestVerdict::Passed {
+    if options.verbose || report.verdict() != TestVerdict::Passed {
         report.details = told;
     }
     report.run = Some(played.run);
@@ -95,15 +89,15 @@ fn verdicts(played: &UserRun) -> String {
 }
 
 async fn play(
-    arguments: &TestArguments,
     path: &Path,
     case: &UserCase,
+    options: Options<'_>,
     chosen: &ChosenClassifier<'_>,
 ) -> Result<UserRun, String> {
     let program = path.with_file_name(&case.file.program);
     let mut launch = chosen.launch();
     // Opened for each run: what is scripted begins anew.
-    let company = arguments.company.open(&launch, &program, false).await?;
+    let company = options.company.open(&launch, &program, false).await?;
     launch.llm = Some(Arc::new(Embedded));
     let company = user::Company { user: company.user.as_deref(), judge: company.judge.as_ref() };
     case.play(&program, launch, company).await

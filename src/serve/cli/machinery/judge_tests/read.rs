@@ -1,6 +1,6 @@
 //! Reading a file of labelled transcripts: line by line, strict. Every finding says what to do next.
 
-use super::{JudgeFile, Label, Labelled};
+use super::form::{JudgeFile, Label, Labelled};
 use crate::diagnostic::Diagnostic;
 use crate::host::case_file::item::{Wrong, wrong};
 use crate::host::case_file::lines::{Line, Reader, Section, split};
@@ -10,8 +10,18 @@ use crate::span::FileId;
 /// What can stand in the list at the top.
 const KEYS: &str = "`threshold`";
 
+impl JudgeFile {
+    /// Reads a file's text. The spans of the findings lie in `file`.
+    ///
+    /// # Errors
+    /// All findings, in the order of their lines; the first note of each says what to do.
+    pub fn parse(file: FileId, text: &str) -> Result<JudgeFile, Vec<Diagnostic>> {
+        read(file, text)
+    }
+}
+
 /// Reads the text.
-pub(super) fn read(file: FileId, text: &str) -> Result<JudgeFile, Vec<Diagnostic>> {
+fn read(file: FileId, text: &str) -> Result<JudgeFile, Vec<Diagnostic>> {
     let mut reader = Reader::new(file);
     let (top, sections) = split(text);
     let head = reader.head(&top, KEYS);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{JudgeFile, Label};
+use super::form::{JudgeFile, Label};
 use crate::diagnostic::render;
 use crate::host::judge::{Grounds, Judge, Opinion};
 use crate::serve::cli::machinery::beside::read;

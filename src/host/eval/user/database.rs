@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::form::{DatabaseCheck, DatabaseKind, Lookup};
 use crate::diagnostic::Diagnostic;
 use crate::host::case_file::call::{ExpectedCall, ExpectedResult};
 use crate::host::case_file::item::json_or_text;
 use crate::host::checks::{Breach, Verdict, Verified};
-use crate::host::eval::user::{DatabaseCheck, DatabaseKind, Lookup};
 use crate::host::launch::Opened;
 use crate::host::text::shorten;
 use crate::host::tool::registry::Registry;
