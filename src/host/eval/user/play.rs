@@ -252,7 +252,10 @@ impl<'a> Player<'a> {
         let ended = self.talk(&handle, &mut events).await;
         handle.stop().await;
         while let Some(notice) = events.next().await {
-            self.note(notice);
+            // What the session still did when it was cut off already is not of the run.
+            if !matches!(ended, Ended::CutOff(_)) {
+                self.note(notice);
+            }
         }
         let ending = handle.outcome().await.map_err(|error| LaunchError::Model(error.to_string()))?;
         Ok((ended, ending.summary.clone()))
@@ -350,9 +353,10 @@ impl<'a> Player<'a> {
         }
         match done {
             Some(done) if say.is_empty() => Err(Ended::Done(done)),
-            // Whoever is asked something answers that first.
+            // Whoever is asked something answers that, and says later whether it is over; who has said so before stays
+            // with it.
             done => {
-                self.done = done.filter(|_| !is_question);
+                self.done = self.done.or(done.filter(|_| !is_question));
                 Ok(say.into())
             }
         }

@@ -112,7 +112,7 @@ fn conversation(played: &UserRun) -> String {
         Ended::Silent => "the user left: no answer fits what was asked".to_owned(),
         Ended::Stop => "the user had said as much as they may (`stop`)".to_owned(),
         Ended::CutOff(why) => why.clone(),
-        Ended::Invalid(why) => format!("it is invalid: {why}"),
+        Ended::Invalid(_) => "it is invalid".to_owned(),
     };
     format!("conversation:\n{}  {over}\n", lines.collect::<String>())
 }
