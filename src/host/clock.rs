@@ -39,7 +39,8 @@ impl Clock for SystemClock {
 #[derive(Clone, Debug)]
 pub struct TestClock {
     start: Timestamp,
-    began: Instant,
+    /// None: it stands still.
+    began: Option<Instant>,
     /// Milliseconds that a test has let pass.
     passed: Arc<AtomicI64>,
     zone: TimeZone,
@@ -48,7 +49,12 @@ pub struct TestClock {
 impl TestClock {
     /// A clock that shows `start` now, in UTC.
     pub fn new(start: Timestamp) -> TestClock {
-        TestClock { start, began: Instant::now(), passed: Arc::default(), zone: TimeZone::UTC }
+        TestClock { start, began: Some(Instant::now()), passed: Arc::default(), zone: TimeZone::UTC }
+    }
+
+    /// One that stands still but for what is let pass: what happens at one moment does so however long it takes.
+    pub fn still(start: Timestamp) -> TestClock {
+        TestClock { began: None, ..TestClock::new(start) }
     }
 
     /// The same clock in another zone.
@@ -65,7 +71,8 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
-        let passed = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let ran = self.began.map_or(0, |began| began.elapsed().as_millis());
+        let passed = i64::try_from(ran).unwrap_or(i64::MAX);
         Timestamp(self.start.0.saturating_add(passed).saturating_add(self.passed.load(Ordering::Relaxed)))
     }
 

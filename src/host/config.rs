@@ -25,8 +25,8 @@ use crate::value::Value;
 use crate::vm::dataflow::date;
 use crate::vm::protocol::settings::Settings;
 
-pub use crate::host::config_file::{FileConfig, SkippedMutant};
 pub(crate) use crate::host::config_file::limits_between;
+pub use crate::host::config_file::{FileConfig, SkippedMutant};
 pub use crate::host::keys::ConfigError;
 
 /// The model of `openai:` when only a key or a server is given.

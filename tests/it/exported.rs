@@ -24,7 +24,8 @@ fn check(folder: &str, n_least: usize) {
     let mut n_exported = 0;
     for path in conversations(folder) {
         let name = path.file_name().unwrap().to_str().unwrap().trim_end_matches(".test.md");
-        let records = runtime.block_on(session_of_test(&path)).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+        let records =
+            runtime.block_on(session_of_test(&path)).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         if records.is_empty() {
             continue;
         }
@@ -32,7 +33,17 @@ fn check(folder: &str, n_least: usize) {
         let output = format!("{name}.test.md");
         let run = Run::new().file("session.jsonl", &journal);
         let done = run
-            .args(["sessions", "export", "test", "--journal", "session.jsonl", "--format", "test", "--golden", "--output"])
+            .args([
+                "sessions",
+                "export",
+                "test",
+                "--journal",
+                "session.jsonl",
+                "--format",
+                "test",
+                "--golden",
+                "--output",
+            ])
             .args([&*output])
             .done();
         assert_eq!(done.code, Some(0), "{}: {}", path.display(), done.stderr);

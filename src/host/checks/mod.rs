@@ -124,4 +124,3 @@ pub fn verify(checks: &Checks, run: &Run) -> Vec<Verified> {
     let verdicts = monitors.into_iter().map(|monitor| monitor.end(&past));
     checks.written().zip(verdicts).map(|(written, verdict)| written.verified(verdict)).collect()
 }
-

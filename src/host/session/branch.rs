@@ -34,7 +34,9 @@ impl Session {
             journal.append(record.timestamp(), record.body.clone(), true);
         }
         let tools = world.tools.signatures();
-        let timers = follower.timers().map(|(id, after_ms, is_background)| Timer::new(id, after_ms, is_background));
+        let now = world.clock.now();
+        let timers =
+            follower.timers().map(|(id, after_ms, is_background)| Timer::new(id, after_ms, is_background, now));
         let timers = timers.collect();
         let knows_tools = follower.tools() == &tools;
         let Follower { session: id, machine, maker, time, closing, .. } = follower;

@@ -93,14 +93,18 @@ pub(crate) struct Task {
 pub(crate) struct Timer {
     id: TimerId,
     due: Instant,
+    /// The same by the session's clock: so timers that run out together do so in the order in which they began, however
+    /// long it took to begin them.
+    at: Timestamp,
     /// A trigger's: it alone is no reason to go on when nobody can say anything any more.
     is_background: bool,
 }
 
 impl Timer {
     /// One that begins to run now.
-    pub(crate) fn new(id: TimerId, after_ms: u64, is_background: bool) -> Timer {
-        Timer { id, due: moment_after(Duration::from_millis(after_ms)), is_background }
+    pub(crate) fn new(id: TimerId, after_ms: u64, is_background: bool, now: Timestamp) -> Timer {
+        let at = Timestamp(now.0.saturating_add(i64::try_from(after_ms).unwrap_or(i64::MAX)));
+        Timer { id, due: moment_after(Duration::from_millis(after_ms)), at, is_background }
     }
 
     fn pass(&mut self, time: Duration) {
@@ -308,7 +312,7 @@ impl Task {
             }
             Effect::StartTimer { timer: id, after_ms, is_background } => {
                 self.timers.retain(|running| running.id != id);
-                self.timers.push(Timer::new(id, after_ms, is_background));
+                self.timers.push(Timer::new(id, after_ms, is_background, self.world.clock.now()));
             }
             // Watchers have been told.
             Effect::Say { .. } | Effect::Report(_) => {}
@@ -403,8 +407,10 @@ impl Task {
     }
 
     fn next_due(&self) -> Option<(Instant, Due)> {
-        let timers = self.timers.iter().map(|timer| (timer.due, Due::Timer(timer.id)));
-        timers.chain(self.turns.next_due()).min_by_key(|(moment, _)| *moment)
+        let now = Instant::now();
+        let first = self.timers.iter().min_by_key(|timer| (timer.due.max(now), timer.at));
+        let first = first.map(|timer| (timer.due, Due::Timer(timer.id)));
+        first.into_iter().chain(self.turns.next_due()).min_by_key(|(moment, _)| *moment)
     }
 
     /// What an input means: at most one event.
@@ -460,9 +466,10 @@ impl Task {
             }
             Input::Pass(time) => {
                 self.timers.iter_mut().for_each(|timer| timer.pass(time));
-                // What runs out now does so before anything else is looked at; times are told in milliseconds.
-                let first = self.timers.iter().min_by_key(|timer| timer.due);
-                let is_over = |timer: &&Timer| timer.due <= moment_after(Duration::from_millis(1));
+                // What runs out now does so before anything else is looked at.
+                let first = self.timers.iter().min_by_key(|timer| timer.at);
+                let now = self.world.clock.now();
+                let is_over = |timer: &&Timer| timer.at <= now;
                 self.deferred.extend(first.filter(is_over).map(|timer| Input::Due(Due::Timer(timer.id))));
             }
             Input::View(sender) => {
@@ -548,10 +555,7 @@ impl Task {
         };
         let cost = self.world.options.prices.cost(&self.world.llm.id(), &usage);
         let program = self.machine.program().clone();
-        let due = self.timers.iter().map(|timer| timer.due).min().map(|due| {
-            let ms = due.saturating_duration_since(Instant::now()).as_millis();
-            Timestamp(self.world.clock.now().0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
-        });
+        let due = self.timers.iter().map(|timer| timer.at).min();
         Present { view, program, mark: self.maker.mark(), time: self.time, cost, due }
     }
 

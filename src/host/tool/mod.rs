@@ -41,8 +41,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::llm::Llm;
-use crate::host::secrets::Secrets;
 use crate::host::otel::context::TraceParent;
+use crate::host::secrets::Secrets;
 use crate::host::tool::arguments::check_arguments;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{EndedCall, StartCall, ToolSignature, Usage};

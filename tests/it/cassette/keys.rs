@@ -28,7 +28,8 @@ fn a_key_is_another_one_when_any_message_is() {
     // Few short ones: so two are often the same, or nearly.
     check!().with_iterations(3_000).with_type::<(Vec<(u8, Vec<u8>)>, Vec<(u8, Vec<u8>)>)>().for_each(|(a, b)| {
         let read = |messages: &[(u8, Vec<u8>)]| {
-            let read = |(role, words): &(u8, Vec<u8>)| (ROLES[usize::from(role % 3)], text(&words[..words.len().min(4)]));
+            let read =
+                |(role, words): &(u8, Vec<u8>)| (ROLES[usize::from(role % 3)], text(&words[..words.len().min(4)]));
             messages.iter().take(3).map(read).collect::<Vec<_>>()
         };
         let (a, b) = (read(a), read(b));

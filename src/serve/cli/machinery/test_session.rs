@@ -13,7 +13,9 @@ use crate::host::config::{Environment, FileConfig};
 use crate::host::equipment::declaration::Written;
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::journal::record::Record;
-use crate::host::launch::{Choices, Launch, LaunchError, Opened, Source, StartOptions, Workshop, find_entry, inventory};
+use crate::host::launch::{
+    Choices, Launch, LaunchError, Opened, Source, StartOptions, Workshop, find_entry, inventory,
+};
 use crate::host::llm::ModelKind;
 use crate::host::llm::embedded::Embedded;
 use crate::host::program::{ProgramText, ToolInventory};
@@ -26,8 +28,8 @@ use crate::serve::cli::machinery::test_file::{ExpectedOutcome, Stretch, TestFile
 use crate::serve::cli::machinery::test_interrupts::{Interrupting, planned};
 use crate::serve::cli::machinery::test_replies::Replies;
 use crate::serve::cli::machinery::test_stage::{Performed, Stage};
-use crate::value::{Map, Value};
 use crate::span::Sources;
+use crate::value::{Map, Value};
 use crate::vm::protocol::Timestamp;
 use crate::vm::protocol::fault::FaultKind;
 
@@ -239,7 +241,7 @@ pub(crate) async fn open_test(
     let mut clock = furnished.map_err(LaunchError::Model)?;
     let mut zone = None;
     if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
-        clock = TestClock::new(now).in_zone(TimeZone::fixed(offset));
+        clock = clock_of(&launch, now).in_zone(TimeZone::fixed(offset));
         zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
         launch.workshop.clock = Arc::new(clock.clone());
     }
@@ -267,6 +269,12 @@ fn is_live(launch: &Launch) -> bool {
     launch.llm.is_none() && launch.take.as_ref().is_none_or(|take| !take.is_replay())
 }
 
+/// A clock that begins then. Nobody measures what stands in for a model: so timers that run out together always do.
+fn clock_of(launch: &Launch, start: Timestamp) -> TestClock {
+    let is_recording = launch.take.as_ref().is_some_and(|take| !take.is_replay());
+    if is_live(launch) || is_recording { TestClock::new(start) } else { TestClock::still(start) }
+}
+
 /// Gives a launch what the case at `path` says of its program's world, and a clock that begins when tests do.
 pub(crate) fn furnish(
     launch: &mut Launch,
@@ -291,7 +299,7 @@ pub(crate) fn furnish(
         configuration.yield_grace = configuration.yield_grace.or(Some(RECORDING_GRACE));
     }
     launch.configuration = Some(configuration);
-    let clock = TestClock::new(BEGINNING);
+    let clock = clock_of(launch, BEGINNING);
     launch.workshop.clock = Arc::new(clock.clone());
     Ok(clock)
 }

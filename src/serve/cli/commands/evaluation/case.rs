@@ -17,12 +17,13 @@ use crate::host::llm::{Llm, ModelKind};
 use crate::host::text::text_hash;
 use crate::host::travel::Run;
 use crate::serve::cli::commands::test::CONVERSATION;
-use crate::serve::cli::commands::test::checked::checked;
+use crate::serve::cli::commands::test::checked::{asks_judge, checked};
 use crate::serve::cli::commands::test::compare::{Compared, compare};
 use crate::serve::cli::machinery::company::Company;
 use crate::serve::cli::machinery::test_file::{ExpectedOutcome, TestFile, TestStepKind};
 use crate::serve::cli::machinery::test_session::{Played, play_with};
 use crate::serve::cli::machinery::user_session::UserCase;
+use crate::serve::report::{CaseReport, TestVerdict};
 use crate::span::Sources;
 use crate::vm::protocol::fault::FaultKind;
 
@@ -98,7 +99,7 @@ impl Case {
     /// Whether something is asked of a judge.
     pub(super) fn asks_judge(&self) -> bool {
         match &self.kind {
-            CaseKind::Conversation(..) => false,
+            CaseKind::Conversation(test, _) => asks_judge(&self.path, test),
             CaseKind::User(user) => user.asks_judge(),
         }
     }
@@ -143,8 +144,16 @@ impl Case {
                 let mut sources = sources.clone();
                 let checked = checked(&self.path, test, &played, &mut sources, cast.company.judge.as_ref()).await;
                 checked.findings.iter().for_each(|(_, findings)| why.push_str(&render(findings, &sources, false)));
-                checked.cases(&sources).for_each(|case| why.push_str(&case.text));
-                Ok(attempt(&played, (!why.is_empty()).then_some(why)))
+                let (undecided, failed): (Vec<CaseReport>, Vec<CaseReport>) =
+                    checked.cases(&sources).partition(|case| case.verdict == TestVerdict::Undecided);
+                failed.iter().for_each(|case| why.push_str(&case.text));
+                let verdict = match (why.is_empty(), undecided.is_empty()) {
+                    (true, true) => Verdict::Passed,
+                    (true, false) => Verdict::Undecided,
+                    (false, _) => Verdict::Failed,
+                };
+                undecided.iter().for_each(|case| why.push_str(&case.text));
+                Ok(attempt(&played, verdict, why))
             }
             CaseKind::User(user) => self.play_user(user, cast).await,
         }
@@ -201,13 +210,12 @@ fn always(name: &str, reply: &str) -> Arc<dyn Llm> {
 }
 
 /// What came of a session, and why it did not pass.
-fn attempt(played: &Played, why: Option<String>) -> Attempt {
+fn attempt(played: &Played, verdict: Verdict, why: String) -> Attempt {
     let unreachable = played.run.as_ref().and_then(unreachable);
     let is_transient = unreachable.is_some();
-    let (verdict, why) = match (unreachable, why) {
-        (Some(why), _) => (Verdict::Invalid, Some(why)),
-        (None, Some(why)) => (Verdict::Failed, Some(why)),
-        (None, None) => (Verdict::Passed, None),
+    let (verdict, why) = match unreachable {
+        Some(why) => (Verdict::Invalid, Some(why)),
+        None => (verdict, (verdict != Verdict::Passed).then_some(why)),
     };
     let steps = played.run.as_ref().map(steps).unwrap_or_default();
     let cost = played.summary.cost;

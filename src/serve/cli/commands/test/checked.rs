@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::{Checks, Verdict, Verified, verify};
 use crate::host::judge::Judge;
+use crate::lang::evaluation::checks::CheckKind;
 use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
 use crate::serve::cli::machinery::test_file::TestFile;
 use crate::serve::cli::machinery::test_session::Played;
@@ -52,6 +53,13 @@ pub(crate) async fn checked(
         }
     }
     checked
+}
+
+/// Whether anything is asked of a judge, by the test at `path` or by the rules beside its program.
+pub(crate) fn asks_judge(path: &Path, test: &TestFile) -> bool {
+    let rules = rules_of(&path.with_file_name(&test.program), &mut Sources::default());
+    let mut all = test.checks().chain(&rules.written);
+    all.any(|written| matches!(written.check.kind, CheckKind::Judge(_)))
 }
 
 impl Checked {

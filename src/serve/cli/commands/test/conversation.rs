@@ -41,7 +41,12 @@ pub(super) async fn run_conversation(
 }
 
 impl Reporting<'_> {
-    async fn run(&mut self, path: &Path, options: Options<'_>, classifier: &ChosenClassifier<'_>) -> Result<(), Failure> {
+    async fn run(
+        &mut self,
+        path: &Path,
+        options: Options<'_>,
+        classifier: &ChosenClassifier<'_>,
+    ) -> Result<(), Failure> {
         let mut text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(cause) => {

@@ -22,11 +22,7 @@ const NOBODY: &str = "somebody must play this user; name a model with --user-mod
 const CASE: &str = "user";
 
 /// Plays it.
-pub(super) async fn run_user(
-    path: &Path,
-    options: Options<'_>,
-    chosen: &ChosenClassifier<'_>,
-) -> FileReport {
+pub(super) async fn run_user(path: &Path, options: Options<'_>, chosen: &ChosenClassifier<'_>) -> FileReport {
     let mut report = FileReport::new(path.display().to_string());
     if let Err(why) = try_run(path, options, chosen, &mut report).await {
         let title = if report.title.is_empty() { CASE } else { &report.title };
