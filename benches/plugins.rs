@@ -178,7 +178,7 @@ fn start(name: &str, text: &str) -> StartCall {
 }
 
 async fn call(registry: &Registry, name: &str, text: &str) -> Value {
-    let begun = registry.begin(&"bench".into(), &start(name, text), CancellationToken::new(), None);
+    let begun = registry.begin(&"bench".into(), &start(name, text), CancellationToken::new(), None, None);
     let (outcome, _) = begun.outcome.await;
     let CallOutcome::Value { value: Value::Map(members), .. } = outcome else { panic!("{name}: {outcome:?}") };
     members.get("text").cloned().unwrap_or_default()

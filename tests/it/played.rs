@@ -126,7 +126,9 @@ impl Case {
             tokio::time::sleep(Duration::from_millis(after.parse().unwrap())).await;
             match on {
                 Wait::Approval(call) => handle.approve(*call, Value::Bool(line == "y")).await.unwrap(),
-                _ => handle.send(line).await.unwrap(),
+                Wait::User | Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget => {
+                    handle.send(line).await.unwrap()
+                }
             }
         }
         handle.outcome().await.unwrap();

@@ -20,10 +20,9 @@ fn bullet(item: &str) -> Bullet {
 }
 
 fn sets(item: &str) -> String {
-    match bullet(item).what {
-        What::Sets(values) => Value::map(values).to_json(),
-        what => panic!("{item}: {what:?}"),
-    }
+    let what = bullet(item).what;
+    let What::Sets(values) = what else { panic!("{item}: {what:?}") };
+    Value::map(values).to_json()
 }
 
 #[test]

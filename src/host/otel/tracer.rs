@@ -122,6 +122,7 @@ impl Tracer {
         self.work.end(self.time, &mut self.finished);
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what else happens is no event of a span")]
     fn told(&mut self, report: &Report, time: Timestamp) {
         match &report.fact {
             Fact::TriggerMatched { trigger, .. } => {
@@ -347,10 +348,9 @@ fn begins(progress: &Progress) -> bool {
 }
 
 /// Whether a trigger could not be judged for want of somebody who can.
-#[expect(clippy::wildcard_enum_match_arm, reason = "every other ruling is one")]
 fn is_trouble(evaluation: &Evaluation) -> bool {
-    match evaluation.ruling {
-        Ruling::TimedOut | Ruling::Abstained | Ruling::Failed(_) | Ruling::Fault(_) | Ruling::NotCallable(_) => true,
-        _ => false,
-    }
+    matches!(
+        evaluation.ruling,
+        Ruling::TimedOut | Ruling::Abstained | Ruling::Failed(_) | Ruling::Fault(_) | Ruling::NotCallable(_)
+    )
 }

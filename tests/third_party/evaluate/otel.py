@@ -60,7 +60,7 @@ variables:
 
 - Say "Bye."
 """
-PROGRAM_REPLIES = [[{"at": "05", "say": "{$key} And {$pin}."}, {"at": "05"}]]
+PROGRAM_REPLIES = [[{"at": "05", "say": "{$key.result} And {$pin}."}, {"at": "05"}]]
 
 passed = failed = 0
 
@@ -173,9 +173,8 @@ def example():
     check_trees("live", live)
     check("its service", {span.resource["service.name"] for span in live}, {"desk"})
     names = Counter(span.name.replace(str(Path.cwd().resolve()), "…") for span in live)
-    wanted = {"invoke_workflow order-status.md": 2, "invoke_agent Order desk": 2, "playbook OrderStatus": 2,
+    wanted = {"invoke_workflow order-status.md": 2, "invoke_agent OrderDesk": 2, "playbook OrderStatus": 2,
               "chat …/order.jsonl": 3, "execute_tool GetOrderStatus": 1, "line OrderStatus:02": 2, "line OrderStatus:06": 1}
-    print(sorted(names))
     check("its spans", {name: n for name, n in names.items() if name in wanted}, wanted)
     first, second = sorted((span for span in live if not span.parent), key=lambda span: span.start)
     check("two traces", first.trace != second.trace)
@@ -237,7 +236,7 @@ def out_and_in():
     (chat,) = [span for span in spans if span.name.startswith("chat ")]
     asked, replied = (json.loads(chat.attributes[f"gen_ai.{of}.messages"]) for of in ("input", "output"))
     check("what the model was asked is told", [message["role"] for message in asked][0], "system")
-    check("and what it answered", "{$key} And {$pin}." in replied[0]["parts"][0]["content"])
+    check("and what it answered", "{$key.result} And {$pin}." in replied[0]["parts"][0]["content"])
     check("what was said", root.attributes["output.value"].splitlines()[1:], ["The key is ***. And ***.", "Bye."])
     check("results are told", "***" in by_name["execute_tool traced.leak"].attributes["gen_ai.tool.call.result"])
     later = exported("bob", journal, "--with-messages")

@@ -144,10 +144,8 @@ impl<'a> Caller<'a> {
                 let signature = self.tools.get(tool).map(|tool| tool.signature().signature);
                 let parameter = signature.as_ref().and_then(|signature| signature.parameters.first());
                 let parameter = parameter.ok_or_else(|| format!("`{tool}` takes no argument"))?;
-                let value = match parameter.ty.kind {
-                    TypeKind::Str => Value::str(argument.as_str()),
-                    _ => json_or_text(argument),
-                };
+                let is_text = parameter.ty.kind == TypeKind::Str;
+                let value = if is_text { Value::str(argument.as_str()) } else { json_or_text(argument) };
                 let arguments = Map::from_iter([(parameter.name.clone(), value)]);
                 self.call(&ExpectedCall { name: tool.clone(), arguments, result: None }).await
             }

@@ -41,7 +41,7 @@ pub(super) struct Case {
 /// The kinds of cases.
 enum CaseKind {
     /// What the user says is written.
-    Conversation(TestFile, Sources),
+    Conversation(Box<TestFile>, Sources),
     /// Somebody plays the user.
     User(Box<UserCase>),
 }
@@ -83,7 +83,7 @@ impl Case {
             let mut sources = Sources::default();
             let file = sources.add(name.as_str(), text.as_str());
             let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
-            CaseKind::Conversation(test, sources)
+            CaseKind::Conversation(Box::new(test), sources)
         };
         Ok(Case { path: path.to_owned(), hash, kind })
     }
