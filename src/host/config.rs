@@ -25,7 +25,7 @@ use crate::value::Value;
 use crate::vm::dataflow::date;
 use crate::vm::protocol::settings::Settings;
 
-pub(crate) use crate::host::config_file::limits_between;
+pub use crate::host::config_file::limits_between;
 pub use crate::host::config_file::{FileConfig, SkippedMutant};
 pub use crate::host::keys::ConfigError;
 

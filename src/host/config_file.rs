@@ -361,7 +361,7 @@ pub(crate) fn set_limit(settings: &mut Settings, key: &str, value: serde_json::V
 }
 
 /// The limits of `to` that are others than in `from`, by name.
-pub(crate) fn limits_between(from: &Settings, to: &Settings) -> serde_json::Map<String, serde_json::Value> {
+pub fn limits_between(from: &Settings, to: &Settings) -> serde_json::Map<String, serde_json::Value> {
     let all = |settings| SettingsWire::serialize(settings, serde_json::value::Serializer).unwrap_or_default();
     let (from, to) = (all(from), all(to));
     let members = to.as_object().cloned().unwrap_or_default().into_iter();

@@ -73,6 +73,7 @@ impl Fence {
     }
 
     /// Whether a fence is not closed yet.
+    #[cfg(feature = "cli")]
     pub(crate) fn is_open(&self) -> bool {
         self.n_ticks > 0
     }
@@ -238,6 +239,7 @@ impl Reader {
     }
 
     /// What scores must reach, from 0 to 1.
+    #[cfg(feature = "cli")]
     pub(crate) fn threshold(&mut self, item: &TopItem<'_>) -> Option<f64> {
         let threshold = item.value.parse().ok().filter(|threshold| (0.0..=1.0).contains(threshold));
         if threshold.is_none() {

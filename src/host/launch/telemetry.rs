@@ -1,6 +1,7 @@
 //! Who is told what sessions do, as traces: `--otlp`, `[otel]`, the environment.
 
 use std::path::Path;
+#[cfg(feature = "otel")]
 use std::sync::Arc;
 
 use crate::host::config::{ConfigError, named_variable};

@@ -178,7 +178,7 @@ impl SessionHandle {
     ///
     /// # Errors
     /// The session has ended.
-    pub(crate) async fn pass(&self, time: Duration) -> Result<(), SessionGone> {
+    pub async fn pass(&self, time: Duration) -> Result<(), SessionGone> {
         self.put(Input::Pass(time)).await
     }
 

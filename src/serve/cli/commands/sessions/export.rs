@@ -1,7 +1,9 @@
 //! `playhouse sessions export`: a session, to be given away or read.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _};
+use std::io;
+#[cfg(feature = "otel")]
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};

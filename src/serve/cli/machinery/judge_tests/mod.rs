@@ -3,6 +3,8 @@
 
 mod form;
 
+mod line;
+
 mod read;
 
 mod run;
