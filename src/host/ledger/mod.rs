@@ -10,8 +10,8 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use crate::host::journal::JournalError;
 use crate::host::journal::blocking::blocking;
+use crate::host::journal::sqlite::patience::patiently;
 use crate::host::journal::sqlite::schema::{self, fault};
-use crate::host::journal::sqlite::writer::patiently;
 use crate::vm::protocol::Timestamp;
 
 /// The tables of a store. Cheap to clone; the clones share a connection.

@@ -49,7 +49,8 @@ fn process(folder: &Path, n: usize) -> Child {
     std::fs::create_dir(&own).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["stores::busy::one_of_many", "--exact", "--ignored", "--test-threads=1"]).current_dir(own);
-    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    // The harness tells there what failed.
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn many_processes_write_one_store() {
     let processes: Vec<Child> = (0..N_PROCESSES).map(|n| process(folder.path(), n)).collect();
     for child in processes {
         let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}{}", output.status, String::from_utf8_lossy(&output.stdout));
     }
     let store = store_at(&path);
     for n in 0..N_PROCESSES {

@@ -9,6 +9,9 @@
 mod journal;
 
 #[cfg(feature = "sqlite")]
+pub(crate) mod patience;
+
+#[cfg(feature = "sqlite")]
 mod read;
 
 #[cfg(feature = "sqlite")]
@@ -18,7 +21,7 @@ pub(crate) mod schema;
 mod sessions;
 
 #[cfg(feature = "sqlite")]
-pub(crate) mod writer;
+mod writer;
 
 #[cfg(not(feature = "sqlite"))]
 mod absent;

@@ -7,21 +7,18 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::host::journal::lease::Lease;
 use crate::host::journal::private::{make_folder_of, private, sync_folder_of};
+use crate::host::journal::sqlite::patience::{BUSY, patiently};
 use crate::host::journal::store::check_session_id;
 use crate::host::journal::{JournalError, JournalErrorKind};
 
 /// What stands in the header of a store (`play`), so that no other database is taken for one.
 pub(super) const APPLICATION_ID: i32 = 0x706c_6179;
-
-/// How long SQLite itself waits for another process that writes, before it is asked again.
-const BUSY: Duration = Duration::from_secs(2);
 
 /// Pages (of 4 KiB) of the write-ahead log at which an append moves them into the file. It must then wait for the
 /// disk, so this is only for sessions that run on without ever waiting for anybody.
@@ -155,7 +152,12 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, JournalError
     if check(&connection, path)? < VERSION {
         // Two processes that make one store at the same time would stand in each other's way.
         let _lock = Lease::wait(&beside(path, "lock")).map_err(|cause| error("lock", cause))?;
-        migrate(&mut connection, path)?;
+        // Somebody may have been faster.
+        let version = check(&connection, path)?;
+        if version < VERSION {
+            patiently(path, || migrate(&mut connection, version))
+                .map_err(|cause| self::fault(path, "migrate", cause))?;
+        }
     }
     // The tables may be somebody else's work: they call no function with side effects.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(fault)?;
@@ -167,12 +169,15 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, JournalError
 
 /// The version of its tables, if it is a store or empty.
 fn check(connection: &Connection, path: &Path) -> Result<u32, JournalError> {
-    let fault = |cause| fault(path, "open", cause);
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
-    let application = number("application_id").map_err(fault)?;
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(fault)?;
-    let version = u32::try_from(number("user_version").map_err(fault)?).unwrap_or(u32::MAX);
+    let tables = "SELECT count(*) FROM sqlite_master";
+    // Whoever makes the tables, or is the last to close the store, keeps all others from reading it.
+    let (application, version, tables): (i32, i32, i64) = patiently(path, || {
+        let n_tables = connection.query_row(tables, [], |row| row.get(0))?;
+        Ok((number("application_id")?, number("user_version")?, n_tables))
+    })
+    .map_err(|cause| fault(path, "open", cause))?;
+    let version = u32::try_from(version).unwrap_or(u32::MAX);
     let is_empty = application == 0 && version == 0 && tables == 0;
     if application != APPLICATION_ID && !is_empty {
         return Err(foreign(path, "another program's database"));
@@ -184,27 +189,18 @@ fn check(connection: &Connection, path: &Path) -> Result<u32, JournalError> {
     Ok(version)
 }
 
-/// Makes the tables of the newest version, from whichever there are: all steps or none.
-fn migrate(connection: &mut Connection, path: &Path) -> Result<(), JournalError> {
-    let fault = |cause| fault(path, "migrate", cause);
+/// Makes the tables of the newest version, from those that are there: all steps or none.
+fn migrate(connection: &mut Connection, version: u32) -> rusqlite::Result<()> {
     // Neither can be changed in a transaction; the first only while there is no table.
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(fault)?;
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(fault)?;
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
-    // Somebody may have been faster.
-    let version = check(&transaction, path)?;
-    if version < VERSION {
-        apply(&transaction, version).map_err(fault)?;
-    }
-    transaction.commit().map_err(fault)
-}
-
-fn apply(transaction: &Transaction<'_>, version: u32) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for step in STEPS.iter().skip(version as usize) {
         transaction.execute_batch(step)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", VERSION)
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
 }
 
 /// Makes the file if it is not there; SQLite gives the files beside it the same rights. One that is there is not opened:

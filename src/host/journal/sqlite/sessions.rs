@@ -9,8 +9,8 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::host::journal::blocking::blocking;
 use crate::host::journal::lease::Lease;
+use crate::host::journal::sqlite::patience::patiently;
 use crate::host::journal::sqlite::schema::{self, fault, lease_path};
-use crate::host::journal::sqlite::writer::patiently;
 use crate::host::journal::sqlite::{journal, read};
 use crate::host::journal::store::{Found, Known, Listed, Standing, Store, check_session_id};
 use crate::host::journal::{Journal, JournalError, RecordStream};

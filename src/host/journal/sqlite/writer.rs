@@ -5,20 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
+use crate::host::journal::sqlite::patience::patiently;
 use crate::host::journal::sqlite::schema::{MAX_LOG_PAGES, fault};
 use crate::host::journal::{Durability, JournalError, JournalErrorKind};
-
-/// How often a store is tried that other processes keep busy: for some minutes, as SQLite itself waits each time. Each of
-/// them writes for less than a disk needs to sync, but there may be many.
-const ATTEMPTS: u32 = 150;
-
-/// The longest pause between two attempts.
-const PAUSE_MS: u64 = 20;
 
 /// So many sessions share a transaction at most: whoever comes first shall not wait for all.
 const GROUP: usize = 256;
@@ -147,26 +140,6 @@ fn work(mut connection: Connection, path: &Path, jobs: &Receiver<Job>) {
             }
         }
     }
-}
-
-/// Tries again while other processes keep the store busy.
-pub(crate) fn patiently<T>(path: &Path, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-    for attempt in 1..ATTEMPTS {
-        match work() {
-            Err(cause) if is_busy(&cause) => {
-                if attempt == 1 {
-                    tracing::warn!(path = %path.display(), "other processes keep the store busy; waits for them");
-                }
-                std::thread::park_timeout(Duration::from_millis(fastrand::u64(1..=PAUSE_MS)));
-            }
-            done => return done,
-        }
-    }
-    work()
-}
-
-fn is_busy(cause: &rusqlite::Error) -> bool {
-    matches!(cause.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Writes what a group wants, all or nothing of it; says of each whether it is fenced.
