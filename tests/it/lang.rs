@@ -439,7 +439,7 @@ fn hostile_texts_take_no_more_than_linear_work_or_stack() {
 /// Thousands of misspelt names cost no more than a bound, and all are found all the same.
 #[test]
 fn bug_2_13_suggestions_have_a_bound() {
-    let n = 2_000;
+    let n = 700;
     let playbooks = |head: &str| (0..n).map(|n| format!("## {head}{n}\npublic: true\n### Steps\n- Return\n")).collect();
     let calls: String = (0..n).map(|n| format!("- Chekc{n}()\n")).collect();
     let (own, of_others): (String, String) = (playbooks("Check"), playbooks("Other"));

@@ -29,8 +29,8 @@ fn without_a_change_they_come_to_the_same_end() {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (golden, known, states) = conversation.record(PIECE).await;
         let mut n_tried = 0;
-        // Replies in pieces are many records that are all alike: each twelfth stands for them.
-        for (records, every) in [(states.last().unwrap().clone(), 1), (unjoined(&states), 12)] {
+        // Replies in pieces are many records that are all alike: each thirty-sixth stands for them.
+        for (records, every) in [(states.last().unwrap().clone(), 1), (unjoined(&states), 36)] {
             let timeline = Timeline::new(records.clone()).unwrap();
             // What lies between the points of one event is tried for each event once.
             for (index, point) in points(&timeline).into_iter().enumerate() {
@@ -115,7 +115,7 @@ fn an_edit_takes_effect_at_its_point_and_not_before() {
     for_each(&conversations(), async |path| {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (_, _, states) = conversation.record(PIECE).await;
-        for (records, every) in [(states.last().unwrap().clone(), 7), (unjoined(&states), 11)] {
+        for (records, every) in [(states.last().unwrap().clone(), 19), (unjoined(&states), 37)] {
             let timeline = Timeline::new(records.clone()).unwrap();
             for (index, point) in points(&timeline).into_iter().enumerate() {
                 let moment = timeline.at(point).unwrap();
