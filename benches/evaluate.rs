@@ -1,4 +1,4 @@
-//! What it costs to judge many stored sessions (spec `evaluate.md`, section 12).
+//! What it costs to judge many stored sessions: backtests and rules (spec `evaluate.md`, section 12).
 //!
 //! `cargo bench --bench evaluate`
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark looks at the clock and prints")]
@@ -8,18 +8,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use playhouse::host::backtest::{Backtest, Fate};
+use playhouse::host::checks::{Checks, Verdict, Written, verify};
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::SystemClock;
 use playhouse::host::events::PublicBody;
 use playhouse::host::journal::Journal;
 use playhouse::host::journal::address::Place;
+use playhouse::host::journal::record::Record;
 use playhouse::host::llm::script::{Repeat, Script, ScriptEntry};
-use playhouse::host::program::{ProgramText, load_texts};
+use playhouse::host::program::{ProgramCache, ProgramText, ToolInventory, load_texts};
 use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
 use playhouse::host::stored::look_at_all;
 use playhouse::host::tool::registry::Registry;
+use playhouse::host::travel::Run;
 use playhouse::lang::SourceText;
+use playhouse::lang::evaluation::checks::Check;
 use playhouse::lang::program::Program;
+use playhouse::span::Sources;
 use playhouse::value::Map;
 use playhouse::vm::protocol::Wait;
 use playhouse::vm::protocol::settings::Settings;
@@ -47,7 +52,32 @@ A help desk.
 
 const REPLY: &str = "{\"at\":\"02.01\",\"set\":{\"word\":\"yes\"}}\n{\"at\":\"02.02\"}\n";
 
+/// Sessions of the backtest, and then four times as many that are held against the rules.
 const N_SESSIONS: usize = 1_000;
+
+/// Some hold, some do not, some stay open to the end.
+const RULES: &str = "\
+never says /voucher/
+never says /(?i)card number/
+user says /yes/ is followed by says /thank/
+user says /human/ is followed by says /colleague/ within 2 turns
+after user says /yes/ never says /sorry/
+reaches Desk.Main:01
+reaches Desk.Main:02.02
+reaches Decide:02
+at most 1 Decide($n)
+at most 2 Decide($n) per $n
+never Decide(7)
+Decide($n) only if $n is at least 20
+Decide($n) only after user says /yes/
+Decide($n) only if $word is provided
+user says /yes/ is followed by Decide
+Decide 1 times
+$n is 20
+turns at most 30
+tokens at most 100000
+depth at most 2
+";
 
 fn main() {
     // `cargo test --benches` passes other arguments: then a compiled bench is all that is wanted.
@@ -57,7 +87,7 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = Place::at(&folder.path().join("desk.sqlite"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(fill(&place));
+    runtime.block_on(fill(&place, N_SESSIONS));
     println!("{N_SESSIONS} sessions of 20 turns in a store, {:.1} MB", size(folder.path()) as f64 / 1e6);
     let aim = Duration::from_secs(5);
     let other = PROGRAM.replace("more than 15", "more than 25");
@@ -74,6 +104,41 @@ fn main() {
         println!("backtest, {what}: {:.2} s (aim < {} s)", took.as_secs_f64(), aim.as_secs());
         assert!(took < aim, "the aim was missed");
     }
+    rules(&runtime);
+}
+
+/// Holds sessions of a store against rules, as `playhouse verify` does.
+fn rules(runtime: &tokio::runtime::Runtime) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = Place::at(&folder.path().join("desk.sqlite"));
+    runtime.block_on(fill(&place, 4 * N_SESSIONS));
+    let program = load(PROGRAM).1;
+    let mut sources = Sources::default();
+    let file = sources.add("rules.md", RULES);
+    let written = RULES.lines().enumerate().map(|(index, rule)| Written {
+        label: "Rules".into(),
+        line: index + 1,
+        check: Check::parse(rule, file, 0).expect("a rule"),
+    });
+    let tools = ToolInventory::default();
+    let no_file = &mut |_, path: &str| Err(format!("there is no {path}"));
+    let checks = Checks::new(written.collect(), &program, &tools, no_file).expect("rules of the program");
+    let (n_rules, programs) = (checks.written().len(), ProgramCache::default());
+    let aim = Duration::from_secs(10);
+    let begun = Instant::now();
+    let look = move |records: Vec<Record>| Ok(verify(&checks, &Run::one_of_many(&records, &programs)?));
+    let looked = runtime.block_on(look_at_all(&place, look)).expect("sessions");
+    let took = begun.elapsed();
+    let verdicts = looked.iter().flat_map(|(_, verified)| verified.as_ref().expect("verdicts"));
+    let n_hold = verdicts.filter(|verified| matches!(verified.verdict, Verdict::Holds)).count();
+    println!(
+        "{} sessions of 20 turns, {n_rules} rules each ({n_hold} hold): {:.2} s (aim < {} s)",
+        looked.len(),
+        took.as_secs_f64(),
+        aim.as_secs()
+    );
+    assert_eq!(looked.len(), 4 * N_SESSIONS);
+    assert!(took < aim, "the aim was missed");
 }
 
 fn load(text: &str) -> (ProgramText, Arc<Program>) {
@@ -83,7 +148,7 @@ fn load(text: &str) -> (ProgramText, Arc<Program>) {
 }
 
 /// Plays the sessions.
-async fn fill(place: &Place) {
+async fn fill(place: &Place, n_sessions: usize) {
     let (text, program) = load(PROGRAM);
     let entry = ScriptEntry { repeat: Repeat::Always, ..ScriptEntry::reply(REPLY) };
     let world = World {
@@ -94,7 +159,7 @@ async fn fill(place: &Place) {
         options: SessionOptions::default(),
     };
     let settings = Settings::default();
-    for n in 0..N_SESSIONS {
+    for n in 0..n_sessions {
         let id = format!("session-{n:04}");
         let journal: Box<dyn Journal> = place.address(&id).expect("an address").open().await.expect("a journal");
         let start = Start {
