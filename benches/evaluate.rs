@@ -107,7 +107,7 @@ fn main() {
     rules(&runtime);
 }
 
-/// Holds sessions of a store against rules, as `playhouse verify` does.
+/// Holds sessions of a store against rules, as `playhouse sessions check --rules` does.
 fn rules(runtime: &tokio::runtime::Runtime) {
     let folder = tempfile::tempdir().expect("a folder");
     let place = Place::at(&folder.path().join("desk.sqlite"));
