@@ -307,8 +307,12 @@ fn any_words_make_some_trigger() {
         let file = loaded.program.sources.get(FileId(0)).unwrap();
         for trigger in loaded.program.playbooks.iter().flat_map(|playbook| &playbook.triggers) {
             if let TriggerKind::Condition(condition) = &trigger.kind {
-                let read = expr::parse_condition(&file.text[condition.span.range()], FileId(0), 0).unwrap();
-                assert_eq!(read.to_string(), condition.to_string(), "{}", trigger.text);
+                // What a person does is said in words that are no expression.
+                let words = &file.text[condition.span.range()];
+                match expr::parse_condition(words, FileId(0), 0) {
+                    Ok(read) => assert_eq!(read.to_string(), condition.to_string(), "{}", trigger.text),
+                    Err(_) => assert!(words.starts_with("the user"), "{}", trigger.text),
+                }
             }
         }
         for note in loaded.diagnostics.iter().flat_map(|found| &found.notes) {

@@ -14,7 +14,7 @@ use crate::value::{Reference, Value};
 pub(super) fn read_watched(words: Phrase<'_>) -> Option<TriggerKind> {
     if let Some(rest) = words.strip("unless") {
         let kind = ExprKind::Unary(UnaryOperator::Not, Box::new(read_condition(rest)?));
-        return Some(TriggerKind::Condition(Expr { kind, span: rest.span() }));
+        return Some(TriggerKind::Condition(Expr { kind, span: words.span() }));
     }
     let Some(rest) = strip_when(words).map(Phrase::without_ticks) else {
         let changes = strip_group("on_change", words).and_then(read_one);
@@ -22,7 +22,9 @@ pub(super) fn read_watched(words: Phrase<'_>) -> Option<TriggerKind> {
         return changes.or_else(bare);
     };
     let by_person = || strip_group("person_changes", rest).and_then(read_one);
-    let condition = || read_said(rest).or_else(|| read_given(rest)).or_else(|| read_condition(rest));
+    // These words are no expression: the condition stands at all of them, not only at the values in them.
+    let in_words = || read_said(rest).or_else(|| read_given(rest)).map(|expr| Expr { span: rest.span(), ..expr });
+    let condition = || in_words().or_else(|| read_condition(rest));
     let changes = read_changes(rest).map(TriggerKind::Changes).or_else(by_person);
     changes.or_else(|| condition().map(TriggerKind::Condition))
 }
