@@ -24,6 +24,7 @@ use playhouse::vm::reply::ReadEnd;
 use playhouse::vm::{Begin, Machine};
 
 use crate::conversation::holds_replies;
+use crate::made_up::made_up;
 use crate::reply::{corpus, read, read_whole};
 
 /// Two pieces cut at every byte, and every byte a piece of its own.
@@ -156,7 +157,7 @@ fn scan_pieces(pieces: &[&str]) -> Vec<Part> {
 fn text_scanner_any_text() {
     const PIECES: [&str; 16] =
         ["{", "$", "}", "[", "]", ".", "a", "b_", "0", "12", " ", "é", "x", "{$", "$$", "aaaaaaaaaaaaaaaaaaaa"];
-    bolero::check!().with_iterations(3_000).with_type::<Vec<(u8, bool)>>().for_each(|input| {
+    made_up!(3_000).with_type::<Vec<(u8, bool)>>().for_each(|input| {
         let mut text = String::new();
         let mut pieces = vec![String::new()];
         for (piece, cut) in input {

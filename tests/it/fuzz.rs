@@ -1,11 +1,12 @@
 //! What must hold for any text. `cargo test` runs a fixed number of made-up inputs; `cargo bolero` goes on.
 
-use bolero::check;
 use playhouse::diagnostic::{Diagnostic, render};
 use playhouse::lang::analysis::explain::explain;
 use playhouse::lang::program::Program;
 use playhouse::lang::{LoadOptions, SourceText, expr, load};
 use playhouse::span::{FileId, Span};
+
+use crate::made_up::made_up;
 
 /// Pieces of programs: bytes at random hardly ever make a heading, let alone a loop.
 const PIECES: [&str; 64] = [
@@ -132,7 +133,7 @@ pub(crate) fn lang_parse_one(bytes: &[u8]) {
 
 #[test]
 fn lang_parse() {
-    check!().with_iterations(3_000).with_max_len(200).for_each(lang_parse_one);
+    made_up!(3_000, 200).for_each(lang_parse_one);
 }
 
 /// Reads what the bytes stand for as an expression; what is printed of it is read back as the same.
@@ -155,5 +156,5 @@ pub(crate) fn expr_one(bytes: &[u8]) {
 
 #[test]
 fn expr() {
-    check!().with_iterations(3_000).with_max_len(200).for_each(expr_one);
+    made_up!(3_000, 200).for_each(expr_one);
 }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use bolero::check;
 use playhouse::diagnostic::Severity;
 use playhouse::host::component::ComponentConfig;
 use playhouse::host::component::schema::json_schema;
@@ -11,6 +10,7 @@ use playhouse::span::Span;
 use playhouse::value::{Map, Value};
 
 use crate::component::{plugin, read, sound};
+use crate::made_up::made_up;
 
 /// Pieces of configurations: bytes at random hardly ever make a key.
 const PIECES: [&str; 74] = [
@@ -223,13 +223,13 @@ fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
 
 #[test]
 fn component_config() {
-    check!().with_iterations(300).with_max_len(150).for_each(component_config_one);
+    made_up!(300, 150).for_each(component_config_one);
 }
 
 #[test]
 fn component_check() {
     let config = types();
-    check!().with_iterations(500).with_max_len(300).for_each(|bytes| component_check_one(&config, bytes));
+    made_up!(500, 300).for_each(|bytes| component_check_one(&config, bytes));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! What must hold for any dataflow document. `cargo test` runs a fixed number of made-up inputs; `cargo bolero` goes
 //! on.
 
-use bolero::check;
 use playhouse::diagnostic::{Diagnostic, render};
 use playhouse::lang::dataflow::{
     Alias, AliasBody, Dataflow, Expr, ExprKind, Template, TemplatePart, mermaid, outline, read,
@@ -13,6 +12,8 @@ use playhouse::vm::dataflow::date::{Calendar, TimesOfDay, zone};
 use playhouse::vm::dataflow::evaluate::{AliasValue, collapse, evaluate};
 use playhouse::vm::protocol::Timestamp;
 use playhouse::vm::protocol::{Origin, Tracked};
+
+use crate::made_up::made_up;
 
 /// Pieces of documents: bytes at random hardly ever make a mapping, let alone an expression.
 const PIECES: [&str; 56] = [
@@ -198,7 +199,7 @@ pub(crate) fn dataflow_read_one(bytes: &[u8]) {
 
 #[test]
 fn dataflow_read() {
-    check!().with_iterations(3_000).with_max_len(120).for_each(dataflow_read_one);
+    made_up!(3_000, 120).for_each(dataflow_read_one);
 }
 
 /// Pieces of expressions.
@@ -256,5 +257,5 @@ pub(crate) fn dataflow_expr_one(bytes: &[u8]) {
 
 #[test]
 fn dataflow_expr() {
-    check!().with_iterations(1_000).with_max_len(40).for_each(dataflow_expr_one);
+    made_up!(1_000, 40).for_each(dataflow_expr_one);
 }

@@ -2,6 +2,7 @@
 //! takes no value that was not said.
 
 use crate::embedded::Chat;
+use crate::made_up::made_up;
 
 /// Pieces of what people write; what a fuzzer would take long to find by bytes.
 const PIECES: &[&str] = &[
@@ -133,6 +134,6 @@ pub(crate) fn embedded_reads_one(input: &[u8], line: u8) {
 
 #[test]
 fn embedded_reads() {
-    let check = bolero::check!().with_iterations(300).with_type::<(Vec<u8>, u8)>();
+    let check = made_up!(300).with_type::<(Vec<u8>, u8)>();
     check.for_each(|(input, line)| embedded_reads_one(input, *line));
 }

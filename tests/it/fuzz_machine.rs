@@ -1,9 +1,9 @@
 //! Any happenings in any order: the machine never panics, and does the same again when its events are replayed.
 
-use bolero::check;
 use playhouse::value::Value;
 use playhouse::vm::protocol::{Finish, ReplyEnd};
 
+use crate::made_up::made_up;
 use crate::world::{Case, Chunking, Happening, World, begin, parse};
 
 pub(crate) const PROGRAM: &str = r#"--- program
@@ -249,7 +249,7 @@ fn machine_one(case: &Case, bytes: &[u8], lines: &[&str]) -> World {
 #[test]
 fn machine() {
     let case = parse(PROGRAM);
-    check!().with_iterations(150).with_max_len(256).for_each(|bytes: &[u8]| {
+    made_up!(150, 256).for_each(|bytes: &[u8]| {
         machine_one(&case, bytes, LINES);
     });
 }
@@ -257,7 +257,7 @@ fn machine() {
 #[test]
 fn machine_with_fewer_calls() {
     let case = parse(FEWER_CALLS);
-    check!().with_iterations(100).with_max_len(256).for_each(|bytes: &[u8]| {
+    made_up!(100, 256).for_each(|bytes: &[u8]| {
         machine_one(&case, bytes, FEWER_CALLS_LINES);
     });
 }

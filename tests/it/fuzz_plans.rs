@@ -1,12 +1,12 @@
 //! What must hold for any plan text. `cargo test` runs a fixed number of made-up inputs; `cargo bolero` goes on.
 
-use bolero::check;
 use playhouse::diagnostic::{Severity, render};
 use playhouse::lang::plan::json::{InstructionKind, PlanValueKind, Target};
 use playhouse::lang::plan::{NodeId, Plan, PlanBody, decode, mermaid, outline};
 use playhouse::span::{FileId, Sources, Span};
 use playhouse::value::Value;
 
+use crate::made_up::made_up;
 use crate::plans;
 
 /// Pieces of plans: bytes at random hardly ever make an instruction.
@@ -245,7 +245,7 @@ fn same_as_serde(text: &str) -> bool {
 
 #[test]
 fn plan_decode() {
-    check!().with_iterations(300).with_max_len(200).for_each(plan_decode_one);
+    made_up!(300, 200).for_each(plan_decode_one);
 }
 
 #[test]

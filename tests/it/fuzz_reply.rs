@@ -4,6 +4,7 @@
 use playhouse::value::{PathStep, Value};
 use playhouse::vm::reply::{Action, ReadEnd, ReadFaultKind, ReaderOptions, Reading};
 
+use crate::made_up::made_up;
 use crate::reply::{check_readings, read};
 
 /// Pieces of replies; what a fuzzer would take long to find by bytes.
@@ -87,7 +88,7 @@ pub(crate) fn reply_read_one(input: &[u8], cuts: &[u8], flags: u8) {
 
 #[test]
 fn reply_read() {
-    let check = bolero::check!().with_iterations(2_000).with_type::<(Vec<u8>, Vec<u8>, u8)>();
+    let check = made_up!(2_000).with_type::<(Vec<u8>, Vec<u8>, u8)>();
     check.for_each(|(input, cuts, flags)| reply_read_one(input, cuts, *flags));
 }
 
@@ -147,7 +148,7 @@ const TOKENS: [&str; 48] = [
 /// values are the same.
 #[test]
 fn scanner_agrees_with_serde_json() {
-    bolero::check!().with_iterations(3_000).with_type::<Vec<u8>>().for_each(|input| {
+    made_up!(3_000).with_type::<Vec<u8>>().for_each(|input| {
         let Some((length, tokens)) = input.split_first() else {
             return;
         };

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bolero::check;
 use playhouse::lang::program::TriggerId;
 use playhouse::value::Value;
 use playhouse::vm::protocol::settings::{Barrier, OnUserMessage};
@@ -11,6 +10,7 @@ use playhouse::vm::protocol::{
     Effect, Event, Fact, Finish, FrameOrigin, Judge, Outcome, QuestionId, ReplyEnd, Ruling, Verdict, Wait,
 };
 
+use crate::made_up::made_up;
 use crate::world::{Case, Chunking, Happening, World, begin, parse};
 
 const PROGRAM: &str = r#"--- program
@@ -563,7 +563,7 @@ fn watcher_one(case: &mut Case, bytes: &[u8]) -> Option<(World, Monitor)> {
 
 #[test]
 fn watcher() {
-    check!().with_iterations(30).with_max_len(256).for_each(|bytes: &[u8]| {
+    made_up!(30, 256).for_each(|bytes: &[u8]| {
         watcher_one(&mut parse(PROGRAM), bytes);
     });
 }

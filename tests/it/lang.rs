@@ -19,6 +19,7 @@ use playhouse::span::FileId;
 
 use crate::golden;
 use crate::heap::bytes_allocated;
+use crate::made_up::made_up;
 
 pub(crate) fn load_case(name: &str, text: &str) -> Loaded {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/lang");
@@ -298,7 +299,7 @@ fn any_words_make_some_trigger() {
         ".",
         "é",
     ];
-    bolero::check!().with_iterations(3_000).with_max_len(16).for_each(|bytes: &[u8]| {
+    made_up!(3_000, 16).for_each(|bytes: &[u8]| {
         let words: Vec<&str> = bytes.iter().map(|byte| WORDS[*byte as usize % WORDS.len()]).collect();
         let load_trigger = |trigger: &str| load_case("a.md", &format!("# A\n## B\n### Triggers\n- {trigger}\n"));
         let loaded = load_trigger(&format!("When {}", words.join(" ")));

@@ -46,6 +46,7 @@ mod lang;
 mod launch;
 mod library;
 mod local_models;
+mod made_up;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod migrate;

@@ -1,6 +1,6 @@
-//! The harnesses of `dap::framing`, `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component`, `fuzz_embedded` and `fuzz_reply` on many inputs that are
-//! the same every time, the properties of `properties` on as many programs, and measurements that are drawn by chance. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
-//! the operating system.)
+//! The harnesses of `dap::framing`, `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component`, `fuzz_embedded` and
+//! `fuzz_reply` on many inputs, the properties of `properties` on as many programs, and measurements that are drawn by
+//! chance: the same every time. `cargo test` leaves them out; `.ci/run` runs them in release.
 
 use fastrand::Rng;
 

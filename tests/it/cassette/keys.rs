@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use bolero::check;
 use playhouse::host::cassette::key::{Asked, Message, blocks, canonical, heading};
 use playhouse::vm::protocol::{ChatMessage, Role};
 use serde_json::json;
+
+use crate::made_up::made_up;
 
 const ROLES: [Role; 3] = [Role::System, Role::User, Role::Assistant];
 
@@ -26,7 +27,7 @@ fn a_key_is_another_one_when_any_message_is() {
     const WORDS: [&str; 8] = ["PLAYBOOK", "USER \"a\"", "# Rules", "a", "", "\n", "01 Ask", "DONE"];
     let text = |words: &[u8]| words.iter().map(|word| WORDS[usize::from(word % 8)]).collect::<Vec<_>>().join("\n");
     // Few short ones: so two are often the same, or nearly.
-    check!().with_iterations(3_000).with_type::<(Vec<(u8, Vec<u8>)>, Vec<(u8, Vec<u8>)>)>().for_each(|(a, b)| {
+    made_up!(3_000).with_type::<(Vec<(u8, Vec<u8>)>, Vec<(u8, Vec<u8>)>)>().for_each(|(a, b)| {
         let read = |messages: &[(u8, Vec<u8>)]| {
             let read =
                 |(role, words): &(u8, Vec<u8>)| (ROLES[usize::from(role % 3)], text(&words[..words.len().min(4)]));
@@ -72,7 +73,7 @@ fn a_key_depends_on_what_is_sent_besides_the_messages() {
 /// Nothing is lost and nothing comes twice, whatever the text.
 #[test]
 fn blocks_are_the_whole_text() {
-    check!().with_iterations(3_000).with_type::<(u8, String)>().for_each(|(role, text)| {
+    made_up!(3_000).with_type::<(u8, String)>().for_each(|(role, text)| {
         let role = ROLES[usize::from(role % 3)];
         let blocks = blocks(role, text);
         assert_eq!(blocks.concat(), *text);

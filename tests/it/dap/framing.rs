@@ -2,6 +2,8 @@
 
 use playhouse::serve::dap::framing::{FrameFault, Frames, framed};
 
+use crate::made_up::made_up;
+
 /// Pieces of what clients send; what a fuzzer would take long to find by bytes.
 const PIECES: &[&str] = &[
     "Content-Length: 2\r\n\r\n{}",
@@ -54,13 +56,13 @@ pub(crate) fn dap_framing_one(input: &[u8], cuts: &[u8]) {
 
 #[test]
 fn pieces_make_no_difference() {
-    let check = bolero::check!().with_iterations(3_000).with_type::<(Vec<u8>, Vec<u8>)>();
+    let check = made_up!(3_000).with_type::<(Vec<u8>, Vec<u8>)>();
     check.for_each(|(input, cuts)| dap_framing_one(input, cuts));
 }
 
 #[test]
 fn what_is_framed_is_read() {
-    bolero::check!().with_iterations(1_000).with_type::<(Vec<Vec<u8>>, Vec<u8>)>().for_each(|(messages, cuts)| {
+    made_up!(1_000).with_type::<(Vec<Vec<u8>>, Vec<u8>)>().for_each(|(messages, cuts)| {
         let bytes: Vec<u8> = messages.iter().flat_map(|message| framed(message)).collect();
         assert_eq!(read(&bytes, cuts), (messages.clone(), None));
     });

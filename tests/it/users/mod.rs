@@ -14,6 +14,7 @@ use playhouse::vm::protocol::ChatMessage;
 
 use crate::cli::transcript;
 use crate::golden;
+use crate::made_up::made_up;
 
 #[test]
 fn files() {
@@ -103,7 +104,7 @@ fn what_a_played_user_is_told() {
 /// Whatever is said, it stays in its line and inside its quotation.
 #[test]
 fn nothing_that_is_said_leaves_its_quotation() {
-    bolero::check!().with_iterations(300).with_type::<(String, u8)>().for_each(|(piece, n)| {
+    made_up!(300).with_type::<(String, u8)>().for_each(|(piece, n)| {
         // Long ones are cut, and must not be cut open.
         let piece: String = piece.chars().take(50).collect();
         let text = format!("{}{piece}\\\"", piece.repeat(usize::from(*n)));
