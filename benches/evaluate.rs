@@ -1,9 +1,13 @@
-//! What it costs to judge many stored sessions: backtests and rules (spec `evaluate.md`, section 12).
+//! What it costs to judge programs: stored sessions, recorded tests, mutants, traces (spec `evaluate.md`, section 12).
 //!
 //! `cargo bench --bench evaluate`
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark looks at the clock and prints")]
 
+use std::fmt::Write;
+use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,8 +18,12 @@ use playhouse::host::clock::SystemClock;
 use playhouse::host::events::PublicBody;
 use playhouse::host::journal::Journal;
 use playhouse::host::journal::address::Place;
+use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::Record;
-use playhouse::host::llm::script::{Repeat, Script, ScriptEntry};
+use playhouse::host::llm::script::Script;
+use playhouse::host::otel::export::Exporter;
+use playhouse::host::otel::options::{Capture, Target};
+use playhouse::host::otel::spans::{SpanSink, Traces};
 use playhouse::host::program::{ProgramCache, ProgramText, ToolInventory, load_texts};
 use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
 use playhouse::host::stored::look_at_all;
@@ -28,8 +36,9 @@ use playhouse::span::Sources;
 use playhouse::value::Map;
 use playhouse::vm::protocol::Wait;
 use playhouse::vm::protocol::settings::Settings;
+use tokio::runtime::Runtime;
 
-/// Twenty turns, then a decision without a model.
+/// Twenty turns: of each word the model asks in one and hears in another. Then a decision without a model.
 const PROGRAM: &str = "\
 # Desk
 A help desk.
@@ -38,22 +47,36 @@ A help desk.
 - At the beginning
 ### Steps
 - $n = 0
-- Repeat 20 times
+- Repeat 10 times
   - Ask the user for $word
   - $n = $n + 1
 - $answer = Decide($n)
 - Return $answer
 ## Decide($n: int)
 ### Steps
-- If $n is more than 15
+- If $n is more than 5
   - Return \"many\"
 - Return \"few\"
 ";
 
-const REPLY: &str = "{\"at\":\"02.01\",\"set\":{\"word\":\"yes\"}}\n{\"at\":\"02.02\"}\n";
+/// The model.
+const REPLIES: &str = r#"
+{"when":"USER","reply":"{\"at\":\"02.01\",\"set\":{\"word\":\"yes\"}}\n{\"at\":\"02.02\"}\n","repeat":true}
+{"reply":"{\"at\":\"02.01\",\"say\":\"Which word?\"}\n{\"at\":\"02.01\",\"wait\":\"user\"}\n","repeat":true}
+"#;
 
 /// Sessions of the backtest, and then four times as many that are held against the rules.
 const N_SESSIONS: usize = 1_000;
+
+const N_TURNS: u32 = 20;
+
+const N_TESTS: usize = 100;
+
+/// Mutants that are played, at least.
+const N_MUTANTS: usize = 200;
+
+/// What is held against another figure is measured so often, both by turns; the least counts.
+const N_ROUNDS: usize = 10;
 
 /// Some hold, some do not, some stay open to the end.
 const RULES: &str = "\
@@ -68,12 +91,12 @@ reaches Decide:02
 at most 1 Decide($n)
 at most 2 Decide($n) per $n
 never Decide(7)
-Decide($n) only if $n is at least 20
+Decide($n) only if $n is at least 10
 Decide($n) only after user says /yes/
 Decide($n) only if $word is provided
 user says /yes/ is followed by Decide
 Decide 1 times
-$n is 20
+$n is 10
 turns at most 30
 tokens at most 100000
 depth at most 2
@@ -84,13 +107,31 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
+    let runtime = runtime();
+    backtests(&runtime);
+    rules(&runtime);
+    recorded();
+    mutants();
+    dead_collector();
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+/// Tells what something took, and holds it against its aim.
+fn report(name: &str, took: Duration, aim: Duration) {
+    println!("{name}: {took:.2?} (aim < {aim:.2?})");
+    assert!(took < aim, "the aim was missed");
+}
+
+/// Plays sessions of a store against another text, as `playhouse backtest` does.
+fn backtests(runtime: &Runtime) {
     let folder = tempfile::tempdir().expect("a folder");
     let place = Place::at(&folder.path().join("desk.sqlite"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(fill(&place, N_SESSIONS));
-    println!("{N_SESSIONS} sessions of 20 turns in a store, {:.1} MB", size(folder.path()) as f64 / 1e6);
-    let aim = Duration::from_secs(5);
-    let other = PROGRAM.replace("more than 15", "more than 25");
+    println!("{N_SESSIONS} sessions of {N_TURNS} turns in a store, {:.1} MB", size(folder.path()) as f64 / 1e6);
+    let other = PROGRAM.replace("more than 5", "more than 15");
     for (what, text, is_it) in [
         ("the same text", PROGRAM, (|fate| matches!(fate, Fate::Same)) as fn(&Fate) -> bool),
         ("a text that parts at the end of each", &other, |fate| matches!(fate, Fate::Parts(_))),
@@ -101,14 +142,12 @@ fn main() {
         let took = begun.elapsed();
         let n = looked.iter().filter(|(_, fate)| fate.as_ref().is_ok_and(is_it)).count();
         assert_eq!(n, N_SESSIONS, "{:?}", looked.first());
-        println!("backtest, {what}: {:.2} s (aim < {} s)", took.as_secs_f64(), aim.as_secs());
-        assert!(took < aim, "the aim was missed");
+        report(&format!("backtest, {what}"), took, Duration::from_secs(5));
     }
-    rules(&runtime);
 }
 
 /// Holds sessions of a store against rules, as `playhouse sessions check --rules` does.
-fn rules(runtime: &tokio::runtime::Runtime) {
+fn rules(runtime: &Runtime) {
     let folder = tempfile::tempdir().expect("a folder");
     let place = Place::at(&folder.path().join("desk.sqlite"));
     runtime.block_on(fill(&place, 4 * N_SESSIONS));
@@ -124,21 +163,111 @@ fn rules(runtime: &tokio::runtime::Runtime) {
     let no_file = &mut |_, path: &str| Err(format!("there is no {path}"));
     let checks = Checks::new(written.collect(), &program, &tools, no_file).expect("rules of the program");
     let (n_rules, programs) = (checks.written().len(), ProgramCache::default());
-    let aim = Duration::from_secs(10);
     let begun = Instant::now();
     let look = move |records: Vec<Record>| Ok(verify(&checks, &Run::one_of_many(&records, &programs)?));
     let looked = runtime.block_on(look_at_all(&place, look)).expect("sessions");
     let took = begun.elapsed();
     let verdicts = looked.iter().flat_map(|(_, verified)| verified.as_ref().expect("verdicts"));
     let n_hold = verdicts.filter(|verified| matches!(verified.verdict, Verdict::Holds)).count();
-    println!(
-        "{} sessions of 20 turns, {n_rules} rules each ({n_hold} hold): {:.2} s (aim < {} s)",
-        looked.len(),
-        took.as_secs_f64(),
-        aim.as_secs()
-    );
     assert_eq!(looked.len(), 4 * N_SESSIONS);
-    assert!(took < aim, "the aim was missed");
+    let name = format!("{} sessions of {N_TURNS} turns, {n_rules} rules each ({n_hold} hold)", looked.len());
+    report(&name, took, Duration::from_secs(10));
+}
+
+/// Recorded tests of 20 turns, without and with coverage.
+fn recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    write("desk.md", PROGRAM);
+    write("replies.jsonl", REPLIES.trim_start());
+    for number in 1..=N_TESTS {
+        write(&format!("words-{number}.test.md"), &test(number));
+    }
+    let all_pass = |arguments: &[&str]| {
+        let (text, took) = playhouse(folder.path(), arguments);
+        assert!(text.contains(&format!("\n{N_TESTS} passed, 0 failed\n")), "{text}");
+        (text, took)
+    };
+    all_pass(&["test", "--record", "--model", "script:replies.jsonl"]);
+    let (mut plain, mut covered) = (Duration::MAX, Duration::MAX);
+    for _ in 0..N_ROUNDS {
+        plain = plain.min(all_pass(&["test"]).1);
+        let (text, took) = all_pass(&["test", "--coverage"]);
+        assert!(text.contains("% of lines"), "{text}");
+        covered = covered.min(took);
+    }
+    report(&format!("{N_TESTS} recorded tests of {N_TURNS} turns"), plain, Duration::from_secs(2));
+    let more = 100.0 * (covered.as_secs_f64() / plain.as_secs_f64() - 1.0);
+    report(&format!("the same with coverage, {more:+.1} %"), covered, plain.mul_f64(1.1));
+}
+
+/// A recorded test, in which nobody says what somebody says in another.
+fn test(number: usize) -> String {
+    let mut text = format!("# Words {number}\n\n- program: desk.md\n- model: recorded\n");
+    for word in 1..=N_TURNS / 2 {
+        write!(text, "\n## User\n\n> Word {word} of {number}\n").expect("a text");
+    }
+    text + "\n## Outcome\n\nfinished: \"many\"\n"
+}
+
+/// All mutants of the examples and of the library: with one that no test notices the command fails.
+fn mutants() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = env!("CARGO_MANIFEST_DIR");
+    let (text, took) =
+        playhouse(folder.path(), &["mutants", &format!("{root}/examples"), &format!("{root}/playbooks")]);
+    let summary = text.lines().last().expect("a summary");
+    let fates = summary.split_once(" mutants: ").expect("a summary").1;
+    let n_caught = fates.split_once(" caught").and_then(|(n, _)| n.parse::<usize>().ok());
+    assert!(n_caught.is_some_and(|n| n >= N_MUTANTS), "{text}");
+    report(summary, took, Duration::from_secs(30));
+}
+
+/// The real binary, which finds nothing of whoever has started it: what it prints, and how long it runs.
+fn playhouse(folder: &Path, arguments: &[&str]) -> (String, Duration) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_playhouse"));
+    command.args(arguments).current_dir(folder).env_clear();
+    command.env("HOME", folder).env("PLAYHOUSE_LOCAL_PORTS", "0,0,0");
+    let begun = Instant::now();
+    let output = command.output().expect("a process");
+    let took = begun.elapsed();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    (text, took)
+}
+
+/// What each turn costs more whose traces nobody takes.
+fn dead_collector() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/v1/traces", listener.local_addr().expect("an address"));
+    drop(listener);
+    let url = url.parse().expect("a URL");
+    let target = Target { url, headers: Vec::new(), capture: Capture::None, service: None };
+    let (mut without, mut with) = (Duration::MAX, Duration::MAX);
+    for _ in 0..N_ROUNDS {
+        without = without.min(talk(None));
+        with = with.min(talk(Some(&target)));
+    }
+    let name = format!("a dead collector, each of {N_TURNS} turns ({without:.2?} without it, {with:.2?} with it)");
+    report(&name, with.saturating_sub(without) / N_TURNS, Duration::from_millis(1));
+}
+
+/// How long a session in memory takes, with all that is done for its traces: the exporter is opened, every span is encoded,
+/// and each attempt to send is refused.
+fn talk(target: Option<&Target>) -> Duration {
+    runtime().block_on(async {
+        let begun = Instant::now();
+        let exporter = target.map(|target| Arc::new(Exporter::open(target, Arc::default()).expect("an exporter")));
+        let sink = exporter.clone().map(|exporter| exporter as Arc<dyn SpanSink>);
+        Desk::new(Traces { sink, parent: None }).play("session", Box::new(MemoryJournal::new())).await;
+        if let Some(exporter) = exporter {
+            // The wait for another attempt costs nobody anything: that clock stands still, and is set forward.
+            tokio::time::pause();
+            let said = exporter.close().await.expect("a loss");
+            assert!(said.contains("refused"), "{said}");
+        }
+        begun.elapsed()
+    })
 }
 
 fn load(text: &str) -> (ProgramText, Arc<Program>) {
@@ -147,31 +276,48 @@ fn load(text: &str) -> (ProgramText, Arc<Program>) {
     (text, Arc::new(loaded.program))
 }
 
-/// Plays the sessions.
+/// Plays the sessions of a store.
 async fn fill(place: &Place, n_sessions: usize) {
-    let (text, program) = load(PROGRAM);
-    let entry = ScriptEntry { repeat: Repeat::Always, ..ScriptEntry::reply(REPLY) };
-    let world = World {
-        llm: Arc::new(Script::from_entries("bench", vec![entry])),
-        classifier: Arc::new(Off),
-        tools: Arc::new(Registry::new()),
-        clock: Arc::new(SystemClock),
-        options: SessionOptions::default(),
-    };
-    let settings = Settings::default();
+    let desk = Desk::new(Traces::default());
     for n in 0..n_sessions {
         let id = format!("session-{n:04}");
-        let journal: Box<dyn Journal> = place.address(&id).expect("an address").open().await.expect("a journal");
+        let journal = place.address(&id).expect("an address").open().await.expect("a journal");
+        desk.play(&id, journal).await;
+    }
+}
+
+/// `PROGRAM`, and what its sessions act through.
+struct Desk {
+    world: World,
+    text: ProgramText,
+    program: Arc<Program>,
+}
+
+impl Desk {
+    fn new(traces: Traces) -> Desk {
+        let world = World {
+            llm: Arc::new(Script::from_text("replies.jsonl", REPLIES.trim_start()).expect("a script")),
+            classifier: Arc::new(Off),
+            tools: Arc::new(Registry::new()),
+            clock: Arc::new(SystemClock),
+            options: SessionOptions { traces, ..SessionOptions::default() },
+        };
+        let (text, program) = load(PROGRAM);
+        Desk { world, text, program }
+    }
+
+    /// A session from its beginning to its end.
+    async fn play(&self, id: &str, journal: Box<dyn Journal>) {
         let start = Start {
-            id: id.as_str().into(),
-            program: program.clone(),
-            text: text.clone(),
-            settings: settings.clone(),
+            id: id.into(),
+            program: self.program.clone(),
+            text: self.text.clone(),
+            settings: Settings::default(),
             entry: None,
             arguments: Map::new(),
             given: Default::default(),
         };
-        let mut session = Session::start(world.clone(), journal, start).expect("a session");
+        let mut session = Session::start(self.world.clone(), journal, start).expect("a session");
         let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
         let handle = session.spawn();
         while let Some(Notice::Event(event)) = events.next().await {
@@ -184,6 +330,6 @@ async fn fill(place: &Place, n_sessions: usize) {
 }
 
 fn size(folder: &Path) -> u64 {
-    let files = std::fs::read_dir(folder).expect("a folder").flatten();
+    let files = fs::read_dir(folder).expect("a folder").flatten();
     files.map(|file| file.metadata().map_or(0, |metadata| metadata.len())).sum()
 }

@@ -99,7 +99,22 @@ pub fn load_files<'a>(
     paths: &[PathBuf],
     tools: impl Into<KnownTools<'a>>,
 ) -> Result<(ProgramText, Loaded), ProgramFileError> {
-    load_files_by(paths, tools, &mut |path| std::fs::read_to_string(path))
+    load_files_with(paths, tools, None)
+}
+
+/// As [`load_files`], with one file's text in place of the one on disk; its name is the one that it has in the program.
+///
+/// # Errors
+/// The same.
+pub fn load_files_with<'a>(
+    paths: &[PathBuf],
+    tools: impl Into<KnownTools<'a>>,
+    changed: Option<&SourceText>,
+) -> Result<(ProgramText, Loaded), ProgramFileError> {
+    load_files_by(paths, tools, &mut |path| match changed.filter(|changed| changed.name == name_of(path)) {
+        Some(changed) => Ok(changed.text.clone()),
+        None => std::fs::read_to_string(path),
+    })
 }
 
 /// As [`load_files`]; `read` reads every file there is on disk.

@@ -44,6 +44,9 @@ pub struct Trial {
     /// How long the model took, in milliseconds; none: what stands in for one takes no time that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ms: Option<u64>,
+    /// The first rule of the program that was broken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken_rule: Option<Arc<str>>,
     /// The way it took ([`crate::host::eval::part::steps`]).
     pub steps: Vec<Arc<str>>,
 }

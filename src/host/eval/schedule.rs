@@ -70,7 +70,14 @@ pub type Trials = Vec<Vec<Vec<Trial>>>;
 impl Attempt {
     /// One that could not even begin.
     pub fn in_vain(why: String) -> Attempt {
-        let trial = Trial { verdict: Verdict::Invalid, why: Some(why), cost: None, model_ms: None, steps: Vec::new() };
+        let trial = Trial {
+            verdict: Verdict::Invalid,
+            why: Some(why),
+            cost: None,
+            model_ms: None,
+            broken_rule: None,
+            steps: Vec::new(),
+        };
         Attempt { trial, cost_of_others: None, is_transient: true }
     }
 }

@@ -16,7 +16,7 @@ use crate::host::launch::models::{BegunWith, Cast};
 use crate::host::launch::telemetry::Sending;
 use crate::host::launch::tools::{declared_by, first_file, inventory};
 use crate::host::launch::workshop::{Launch, Remark};
-use crate::host::program::{ProgramFileError, ProgramText, ToolInventory, load_files, load_texts};
+use crate::host::program::{ProgramFileError, ProgramText, ToolInventory, load_files, load_files_with, load_texts};
 use crate::host::session::{Session, SessionOptions, Start, World};
 use crate::lang::program::{Entry, EntryId, Program};
 use crate::lang::{Loaded, SourceText};
@@ -108,7 +108,14 @@ impl Launch {
         begun: Option<&BegunWith>,
     ) -> Result<Opened, LaunchError> {
         let opened = async {
-            let (text, program, findings) = load(source, &inventory(&equipment.tools))?;
+            let tools = inventory(&equipment.tools);
+            let (text, program, findings) = match source {
+                Source::Files(files) if self.changed.is_some() => {
+                    let changed = self.changed.as_deref();
+                    load(Source::Watched(files, &mut |tools| load_files_with(files, tools, changed)), &tools)?
+                }
+                source => load(source, &tools)?,
+            };
             let traces = self.telemetry(first_file(&program).as_deref())?;
             Ok((self.cast(&program, first_file(&program), begun).await?, text, program, findings, traces))
         };

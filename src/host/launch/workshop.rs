@@ -13,6 +13,7 @@ use crate::host::llm::Llm;
 use crate::host::program::ProgramCache;
 use crate::host::secrets::Secrets;
 use crate::host::tool::Tool;
+use crate::lang::SourceText;
 
 /// What a process has. Cheap to clone.
 #[derive(Clone)]
@@ -96,12 +97,14 @@ pub struct Launch {
     pub tools: Vec<Arc<dyn Tool>>,
     /// The run that records what models and tools answer, or replays it, for one session.
     pub take: Option<Arc<Take>>,
+    /// A text in place of the one that a file of the program has on disk.
+    pub changed: Option<Arc<SourceText>>,
 }
 
 impl Launch {
     /// Everything as it is configured.
     pub fn new(workshop: Workshop, choices: Choices) -> Launch {
-        Launch { workshop, choices, configuration: None, llm: None, tools: Vec::new(), take: None }
+        Launch { workshop, choices, configuration: None, llm: None, tools: Vec::new(), take: None, changed: None }
     }
 }
 

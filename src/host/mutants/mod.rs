@@ -10,7 +10,9 @@ use crate::host::config_file::FileConfig;
 use crate::host::coverage::Reached;
 use crate::host::library;
 use crate::host::mutants::policies::{without_denial, without_policy};
+use crate::host::program::ProgramText;
 use crate::host::text::one_line;
+use crate::lang::SourceText;
 use crate::lang::analysis::mutate::{self, Site, mutants as mutants_of_program};
 use crate::lang::program::Program;
 use crate::span::Span;
@@ -100,6 +102,15 @@ impl Mutant {
     /// Whether it is about a trigger, which tables of labelled cases judge, too.
     pub fn is_of_trigger(&self) -> bool {
         matches!(&self.change, Change::Program(mutant) if matches!(mutant.site(), Site::Trigger(_)))
+    }
+
+    /// The text of its file with these words in the place of a line that needs a model; none: it needs none.
+    pub fn reworded(&self, text: &ProgramText, words: &str) -> Option<SourceText> {
+        let Change::Program(mutant) = &self.change else { return None };
+        let file = text.files.iter().find(|file| file.name == self.file).filter(|_| !mutant.is_interpreters())?;
+        let range = mutant.span().range();
+        let (before, after) = (file.text.get(..range.start)?, file.text.get(range.end..)?);
+        Some(SourceText { name: file.name.to_string(), text: format!("{before}{words}{after}") })
     }
 
     /// The program and its configuration with the mistake; none: it needs a model.

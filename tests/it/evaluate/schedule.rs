@@ -12,7 +12,7 @@ fn plan(n_sides: usize, n_cases: usize, k: usize, jobs: usize) -> Plan {
 }
 
 fn attempt(verdict: Verdict, cost: f64) -> Attempt {
-    let trial = Trial { verdict, why: None, cost: Some(cost), model_ms: None, steps: Vec::new() };
+    let trial = Trial { verdict, why: None, cost: Some(cost), model_ms: None, broken_rule: None, steps: Vec::new() };
     Attempt { trial, cost_of_others: None, is_transient: verdict == Verdict::Invalid }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::render;
+use crate::host::checks::{self, Verified};
 use crate::host::eval::measured::{Trial, Verdict};
 use crate::host::eval::part::steps;
 use crate::host::eval::schedule::Attempt;
@@ -16,10 +17,12 @@ use crate::host::llm::script::{Repeat, Script, ScriptEntry};
 use crate::host::llm::{Llm, ModelKind};
 use crate::host::text::text_hash;
 use crate::host::travel::Run;
+use crate::lang::SourceText;
 use crate::serve::cli::commands::test::CONVERSATION;
 use crate::serve::cli::commands::test::checked::{asks_judge, checked};
 use crate::serve::cli::commands::test::compare::{Compared, compare};
 use crate::serve::cli::machinery::company::Company;
+use crate::serve::cli::machinery::rules_file::RULES;
 use crate::serve::cli::machinery::test_file::{ExpectedOutcome, TestFile, TestStepKind};
 use crate::serve::cli::machinery::test_session::{Played, play_with};
 use crate::serve::cli::machinery::user_session::UserCase;
@@ -54,6 +57,8 @@ pub(super) struct Cast<'a> {
     pub(super) player: Player<'a>,
     /// The program: the case's own, or what stands in its place.
     pub(super) program: &'a Path,
+    /// A text in place of the one that one of its files has.
+    pub(super) changed: Option<&'a Arc<SourceText>>,
     /// Who plays users and judges.
     pub(super) company: &'a Company,
 }
@@ -153,7 +158,7 @@ impl Case {
                     (false, _) => Verdict::Failed,
                 };
                 undecided.iter().for_each(|case| why.push_str(&case.text));
-                Ok(attempt(&played, verdict, why))
+                Ok(attempt(&played, verdict, why, broken_rule(&checked.verified, &sources)))
             }
             CaseKind::User(user) => self.play_user(user, cast).await,
         }
@@ -177,7 +182,8 @@ impl Case {
         let why = (verdict != Verdict::Passed).then_some(why);
         let cost = played.summary.cost;
         let model_ms = played.is_live.then_some(played.summary.model_ms);
-        let trial = Trial { verdict, why, cost, model_ms, steps: steps(&played.run) };
+        let broken_rule = broken_rule(&played.verified, &case.sources);
+        let trial = Trial { verdict, why, cost, model_ms, broken_rule, steps: steps(&played.run) };
         Ok(Attempt { trial, cost_of_others: played.cost_of_others, is_transient })
     }
 }
@@ -190,7 +196,8 @@ impl Cast<'_> {
             Player::Idle => None,
         };
         let llm = matches!(self.player, Player::Idle).then(idle);
-        Launch { llm, ..Launch::new(self.workshop.clone(), Choices { model, ..Choices::default() }) }
+        let changed = self.changed.cloned();
+        Launch { llm, changed, ..Launch::new(self.workshop.clone(), Choices { model, ..Choices::default() }) }
     }
 }
 
@@ -210,7 +217,7 @@ fn always(name: &str, reply: &str) -> Arc<dyn Llm> {
 }
 
 /// What came of a session, and why it did not pass.
-fn attempt(played: &Played, verdict: Verdict, why: String) -> Attempt {
+fn attempt(played: &Played, verdict: Verdict, why: String, broken_rule: Option<Arc<str>>) -> Attempt {
     let unreachable = played.run.as_ref().and_then(unreachable);
     let is_transient = unreachable.is_some();
     let (verdict, why) = match unreachable {
@@ -220,7 +227,14 @@ fn attempt(played: &Played, verdict: Verdict, why: String) -> Attempt {
     let steps = played.run.as_ref().map(steps).unwrap_or_default();
     let cost = played.summary.cost;
     let model_ms = (played.model == ModelKind::Live).then_some(played.summary.model_ms);
-    Attempt { trial: Trial { verdict, why, cost, model_ms, steps }, cost_of_others: None, is_transient }
+    Attempt { trial: Trial { verdict, why, cost, model_ms, broken_rule, steps }, cost_of_others: None, is_transient }
+}
+
+/// The first of the rules that was broken; checks of the case are none.
+fn broken_rule(verified: &[Verified], sources: &Sources) -> Option<Arc<str>> {
+    let is_rule = |verified: &&Verified| sources.get(verified.file).is_some_and(|file| file.name.ends_with(RULES));
+    let mut broken = verified.iter().filter(|verified| matches!(verified.verdict, checks::Verdict::Broken(_)));
+    broken.find(is_rule).map(|verified| verified.label.clone())
 }
 
 /// Why the model could not be asked, if the session ended for that: it says nothing about the program.

@@ -50,6 +50,22 @@ pub(super) struct Bench<'a> {
     pub(super) workshop: Workshop,
     /// The cases.
     pub(super) cases: Vec<Case>,
+    /// Begin no further run once so much is spent.
+    pub(super) budget: Option<f64>,
+}
+
+impl MeasureArguments {
+    /// An option that says who plays or pays.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let CompanyArguments { user_model, judge } = &self.company;
+        let given = [
+            ("--model", self.model.is_some()),
+            ("--user-model", user_model.is_some()),
+            ("--judge", judge.is_some()),
+            ("--budget", self.budget.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
+    }
 }
 
 impl<'a> Bench<'a> {
@@ -101,12 +117,27 @@ impl<'a> Bench<'a> {
         let Environment { api_key, base_url, model, local_ports, .. } = console.environment.clone();
         let environment = Environment { api_key, base_url, model, local_ports, ..Environment::default() };
         let workshop = Workshop { environment, secrets: console.secrets.clone(), ..workshop(console) };
-        Ok(Bench { console, arguments, workshop, cases })
+        Ok(Bench { console, arguments, workshop, cases, budget: arguments.budget })
+    }
+
+    /// The same for each program by itself.
+    pub(super) fn by_program(self) -> Vec<Bench<'a>> {
+        let Bench { console, arguments, workshop, cases, budget } = self;
+        let mut benches: Vec<Bench<'a>> = Vec::new();
+        for case in cases {
+            match benches.iter_mut().find(|bench| bench.cases[0].program() == case.program()) {
+                Some(bench) => bench.cases.push(case),
+                None => {
+                    benches.push(Bench { console, arguments, workshop: workshop.clone(), cases: vec![case], budget });
+                }
+            }
+        }
+        benches
     }
 
     /// Whether there is a bound to what is spent.
     pub(super) fn is_budgeted(&self) -> bool {
-        self.arguments.budget.is_some()
+        self.budget.is_some()
     }
 
     /// Measures the sides, each case `k` times on each; and tells what was spent.
@@ -118,7 +149,7 @@ impl<'a> Bench<'a> {
             seed: self.arguments.seed,
             jobs: self.arguments.jobs,
         };
-        let progress = Progress::new(self.arguments.budget);
+        let progress = Progress::new(self.budget);
         let launch = Launch::new(self.workshop.clone(), Choices::default());
         let beside = self.cases[0].program();
         let work = async {

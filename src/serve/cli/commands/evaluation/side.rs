@@ -7,7 +7,8 @@ use crate::host::config::{ModelId, Search, is_model_id};
 use crate::host::eval::measured::{ENDING, Measured};
 use crate::host::eval::revision::Revision;
 use crate::host::launch::{Choices, Launch, Workshop};
-use crate::host::program::{KnownTools, ProgramText, load_files};
+use crate::host::program::{KnownTools, ProgramText, load_files_with};
+use crate::lang::SourceText;
 use crate::serve::cli::commands::evaluation::case::{Case, Cast, Player};
 use crate::serve::cli::machinery::company::Company;
 use crate::serve::cli::machinery::console::Failure;
@@ -31,6 +32,8 @@ pub(super) enum Text {
     Program(PathBuf),
     /// The one of a revision of git.
     Revision(String),
+    /// Their own, with another text in place of the one that one of its files has.
+    Changed(Arc<SourceText>),
 }
 
 /// A side that can be played.
@@ -43,6 +46,8 @@ pub(super) struct Side {
     pub(super) texts: Vec<ProgramText>,
     /// Per case where its program lies, and which of the texts that is.
     programs: Vec<(PathBuf, usize)>,
+    /// A text in place of the one that one of their files has.
+    changed: Option<Arc<SourceText>>,
     /// Holds the files of a revision.
     _revision: Option<Revision>,
 }
@@ -81,10 +86,11 @@ impl Side {
         is_budgeted: bool,
     ) -> Result<Side, Failure> {
         let own: Vec<PathBuf> = cases.iter().map(Case::program).collect();
-        let mut revision = None;
+        let (mut revision, mut changed) = (None, None);
         let (mut model, mut paths) = (model.map(str::to_owned), own.clone());
         match text {
             Text::Own(id) => model = id.clone().or(model),
+            Text::Changed(text) => changed = Some(text.clone()),
             Text::Program(path) => {
                 if let Some(other) = own.iter().find(|other| **other != own[0]) {
                     return Err(Failure::wrong(format!(
@@ -103,7 +109,8 @@ impl Side {
                 revision = Some(read);
             }
         }
-        let mut side = Side { model, models: "".into(), texts: Vec::new(), programs: Vec::new(), _revision: revision };
+        let mut side =
+            Side { model, models: "".into(), texts: Vec::new(), programs: Vec::new(), changed, _revision: revision };
         side.look(paths, workshop, is_budgeted).await?;
         Ok(side)
     }
@@ -119,7 +126,8 @@ impl Side {
                 continue;
             }
             let tools = KnownTools { are_more: true, ..KnownTools::default() };
-            let (text, loaded) = load_files(std::slice::from_ref(&path), tools).map_err(|error| wrong(&error))?;
+            let (text, loaded) = load_files_with(std::slice::from_ref(&path), tools, self.changed.as_deref())
+                .map_err(|error| wrong(&error))?;
             let chosen = launch.choose_model(&path, &loaded.program.settings).await.map_err(|error| wrong(&error))?;
             let model = chosen.config.model().0;
             if chosen.config.search == Search::OnTerminal {
@@ -164,6 +172,6 @@ impl Side {
         is_idle: bool,
     ) -> Cast<'s> {
         let player = if is_idle { Player::Idle } else { Player::Model(self.model.as_deref()) };
-        Cast { workshop, player, program: &self.programs[case].0, company }
+        Cast { workshop, player, program: &self.programs[case].0, changed: self.changed.as_ref(), company }
     }
 }

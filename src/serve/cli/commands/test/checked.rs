@@ -18,7 +18,7 @@ pub(crate) struct Checked {
     /// What is wrong with them as they are written, and what they are called.
     pub(crate) findings: Vec<(&'static str, Vec<Diagnostic>)>,
     /// What came of each.
-    verified: Vec<Verified>,
+    pub(crate) verified: Vec<Verified>,
 }
 
 /// Holds a run of the test at `path` against them; the texts of rules go into `sources`. Without a judge what is asked of

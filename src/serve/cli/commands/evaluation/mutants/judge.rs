@@ -33,6 +33,10 @@ pub(super) enum Fate {
     NotReached,
     /// It is a line in words.
     NeedsModel,
+    /// It is a line in words, and without it as many runs of so many cases pass, as far as chance lets one see.
+    AsGood(usize),
+    /// It is a line in words, and so many cases are too few to say, or too few of their runs were made.
+    Undecided(usize),
     /// This test has not come to its end.
     TimedOut(PathBuf),
 }

@@ -3,6 +3,7 @@
 mod gather;
 mod in_diff;
 mod judge;
+mod live;
 mod report;
 mod skip;
 
@@ -12,9 +13,11 @@ use clap::Args;
 
 use self::gather::{Suspect, judges, suspects};
 use self::in_diff::ChangedLines;
-use self::judge::fates;
+use self::judge::{Fate, fates};
+use self::live::judge_live;
 use self::report::{Judged, list, text, to_json};
 use self::skip::{Skips, check_fate};
+use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
 use crate::serve::cli::commands::test::find_tests;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::{Format, json_array};
@@ -23,7 +26,11 @@ const EXAMPLES: &str = "\
 Examples:
   playhouse mutants shop
   playhouse mutants shop --list                            what there is, without playing any
-  git diff main | playhouse mutants shop --in-diff /dev/stdin";
+  git diff main | playhouse mutants shop --in-diff /dev/stdin
+  playhouse mutants shop --live --model openai:gpt-4.1-mini --user-model openai:gpt-4.1-mini --budget 2
+
+Exit codes: 0 all are caught, or have a reason; 1 one is missed; 2 the command or a file is wrong; 4 too little was
+measured to say.";
 
 /// Makes small mistakes in programs, one at a time, and plays the tests that come to it: what no test notices no test
 /// checks
@@ -39,15 +46,14 @@ pub(crate) struct MutantsArguments {
     /// Only mutants of lines that this unified diff changes
     #[arg(long, value_name = "FILE")]
     in_diff: Option<PathBuf>,
-    /// Judge lines in words, too, with a model
-    #[arg(long, requires = "model")]
+    /// Judge lines in words, too: a model plays the cases of their program with each of them and without
+    #[arg(long)]
     live: bool,
-    /// The model of --live
-    #[arg(long, value_name = "ID", requires = "live")]
-    model: Option<String>,
-    /// How often --live plays each user
-    #[arg(short, value_name = "K", requires = "live", value_parser = clap::value_parser!(u32).range(1..))]
-    k: Option<u32>,
+    /// How often --live plays each case
+    #[arg(short, value_name = "N", default_value_t = 5, requires = "live", value_parser = clap::value_parser!(u32).range(1..))]
+    k: u32,
+    #[command(flatten)]
+    measure: MeasureArguments,
     /// For whom: text for people, or an array for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -55,11 +61,8 @@ pub(crate) struct MutantsArguments {
 
 /// Performs the command.
 pub(crate) fn mutants(console: &Console, arguments: &MutantsArguments) -> Result<Exit, Failure> {
-    if arguments.live {
-        return Err(Failure::wrong(
-            "--live: lines in words cannot be judged with a model yet; without --live the rest is judged, and they are \
-             named as `needs a model`",
-        ));
+    if let Some(option) = arguments.measure.given().filter(|_| !arguments.live) {
+        return Err(Failure::wrong(format!("{option}: only --live asks a model; add that, or leave it out")));
     }
     let changed = arguments.in_diff.as_ref().map(read_diff).transpose()?;
     let files = find_tests(&arguments.paths)?;
@@ -81,7 +84,16 @@ pub(crate) fn mutants(console: &Console, arguments: &MutantsArguments) -> Result
         })?;
         return Ok(Exit::Finished);
     }
-    let fates = fates(&console.environment, &wanted, &judges)?;
+    let mut fates = fates(&console.environment, &wanted, &judges)?;
+    if arguments.live {
+        let mut left = None;
+        for mut bench in Bench::new(console, &arguments.paths, &arguments.measure)?.by_program() {
+            bench.budget = left.unwrap_or(bench.budget);
+            let measure = (arguments.measure.model.as_deref(), arguments.measure.seed, arguments.k);
+            let spent = judge_live(&bench, measure, (&wanted, &judges, &skips), &mut fates)?;
+            left = Some(bench.budget.map(|budget| (budget - spent.unwrap_or(0.0)).max(0.0)));
+        }
+    }
     let with_reason = |(suspect, fate)| Judged { suspect, fate, skipped: skips.of(suspect) };
     let judged: Vec<Judged<'_>> = wanted.into_iter().zip(fates).map(with_reason).collect();
     put(&match arguments.format {
@@ -94,7 +106,12 @@ pub(crate) fn mutants(console: &Console, arguments: &MutantsArguments) -> Result
     for Judged { fate, skipped, .. } in &judged {
         skipped.map_or(Ok(()), |skipped| check_fate(skipped, fate))?;
     }
-    Ok(if judged.iter().any(Judged::is_missed) { Exit::Failed } else { Exit::Finished })
+    let is_undecided = |judged: &Judged<'_>| matches!(judged.fate, Fate::Undecided(_));
+    Ok(match judged.iter().any(Judged::is_missed) {
+        true => Exit::Failed,
+        false if judged.iter().any(is_undecided) => Exit::TooLittle,
+        false => Exit::Finished,
+    })
 }
 
 fn read_diff(path: &PathBuf) -> Result<ChangedLines, Failure> {

@@ -8,6 +8,7 @@ use super::gather::Suspect;
 use super::judge::Fate;
 use crate::host::config::SkippedMutant;
 use crate::host::mutants::Mutant;
+use crate::host::stats::MIN_TO_DECIDE;
 use crate::serve::cli::machinery::console::count;
 use crate::serve::cli::machinery::output::table;
 use crate::serve::show::one_line;
@@ -22,15 +23,16 @@ pub(super) struct Judged<'s> {
 impl Judged<'_> {
     /// Whether something is to be done about it.
     pub(super) fn is_missed(&self) -> bool {
-        matches!(self.fate, Fate::Missed(_)) && self.skipped.is_none()
+        matches!(self.fate, Fate::Missed(_) | Fate::AsGood(_)) && self.skipped.is_none()
     }
 
     /// What it is counted as.
     fn word(&self) -> &'static str {
         match (&self.fate, self.skipped) {
-            (Fate::Missed(_) | Fate::NotReached, Some(_)) => "skipped",
+            (Fate::Missed(_) | Fate::AsGood(_) | Fate::NotReached, Some(_)) => "skipped",
             (Fate::Caught(_), _) => "caught",
-            (Fate::Missed(_), None) => "missed",
+            (Fate::Missed(_) | Fate::AsGood(_), None) => "missed",
+            (Fate::Undecided(_), _) => "undecided",
             (Fate::NotReached, None) => "not reached",
             (Fate::NeedsModel, _) => "needs a model",
             (Fate::TimedOut(_), _) => "timed out",
@@ -40,8 +42,15 @@ impl Judged<'_> {
     /// What there is to know besides.
     fn detail(&self) -> String {
         match (&self.fate, self.skipped) {
-            (Fate::Missed(_) | Fate::NotReached, Some(skipped)) => skipped.reason.clone(),
+            (Fate::Missed(_) | Fate::AsGood(_) | Fate::NotReached, Some(skipped)) => skipped.reason.clone(),
             (Fate::Missed(n_tests), None) => format!("{} to it, and none fails", come(*n_tests)),
+            (Fate::AsGood(n_cases), None) => format!("{}, and without it they pass as often", count(*n_cases, "case")),
+            (Fate::Undecided(n_cases), _) => {
+                format!(
+                    "{}, and fewer than {MIN_TO_DECIDE} decide nothing, nor does a tenth without runs",
+                    count(*n_cases, "case")
+                )
+            }
             (Fate::Caught(test) | Fate::TimedOut(test), _) => test.display().to_string(),
             (Fate::NotReached | Fate::NeedsModel, _) => String::new(),
         }
@@ -53,7 +62,7 @@ fn come(n_tests: usize) -> String {
 }
 
 /// In the order in which they are told.
-const WORDS: [&str; 6] = ["caught", "missed", "not reached", "needs a model", "timed out", "skipped"];
+const WORDS: [&str; 7] = ["caught", "missed", "undecided", "not reached", "needs a model", "timed out", "skipped"];
 
 /// Those that something can be learnt of, then how many there are of each.
 pub(super) fn text(judged: &[Judged<'_>]) -> String {
@@ -105,6 +114,7 @@ pub(super) fn to_json(suspect: &Suspect, judged: Option<&Judged<'_>>) -> Json {
     match &judged.fate {
         Fate::Caught(test) | Fate::TimedOut(test) => told["test"] = test.display().to_string().into(),
         Fate::Missed(n_tests) => told["tests"] = (*n_tests).into(),
+        Fate::AsGood(n_cases) | Fate::Undecided(n_cases) => told["cases"] = (*n_cases).into(),
         Fate::NotReached | Fate::NeedsModel => {}
     }
     if let Some(skipped) = judged.skipped {

@@ -69,7 +69,7 @@ fn is_whole(folder: &Path, files: &[PathBuf]) -> bool {
 pub(super) fn check_fate(skipped: &SkippedMutant, fate: &Fate) -> Result<(), Failure> {
     let SkippedMutant { place, name, .. } = skipped;
     let why = match fate {
-        Fate::Missed(_) | Fate::NotReached | Fate::NeedsModel => return Ok(()),
+        Fate::Missed(_) | Fate::AsGood(_) | Fate::Undecided(_) | Fate::NotReached | Fate::NeedsModel => return Ok(()),
         Fate::Caught(test) => format!("{} catches it", test.display()),
         Fate::TimedOut(test) => format!("{} does not come to its end with it", test.display()),
     };
