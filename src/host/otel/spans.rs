@@ -78,6 +78,23 @@ impl From<u64> for Attribute {
 }
 
 impl Span {
+    /// One that begins; of it nothing is known yet.
+    pub(super) fn new(trace: TraceId, id: SpanId, parent: Option<SpanId>, name: String, start: Timestamp) -> Span {
+        Span {
+            trace,
+            id,
+            parent,
+            name,
+            is_client: false,
+            start,
+            end: start,
+            attributes: Vec::new(),
+            events: Vec::new(),
+            link: None,
+            error: None,
+        }
+    }
+
     /// Adds what is known of it.
     pub(super) fn set(&mut self, name: &'static str, value: impl Into<Attribute>) {
         self.attributes.push((name, value.into()));

@@ -198,19 +198,10 @@ impl Tracer {
         self.n_stretches += 1;
         let trace = |n| self.parent.map_or_else(|| TraceId::of(&self.session, n), |parent| parent.trace);
         let root = |n| SpanId::of(&self.session, names::INVOKE_WORKFLOW, [n, 0, 0]);
-        let mut span = Span {
-            trace: trace(self.n_stretches),
-            id: root(self.n_stretches),
-            parent: self.parent.map(|parent| parent.span),
-            name: format!("{} {}", names::INVOKE_WORKFLOW, self.program),
-            is_client: false,
-            start: time,
-            end: time,
-            attributes: Vec::new(),
-            events: Vec::new(),
-            link: (before > 0).then(|| (trace(before), root(before))),
-            error: None,
-        };
+        let name = format!("{} {}", names::INVOKE_WORKFLOW, self.program);
+        let parent = self.parent.map(|parent| parent.span);
+        let mut span = Span::new(trace(self.n_stretches), root(self.n_stretches), parent, name, time);
+        span.link = (before > 0).then(|| (trace(before), root(before)));
         span.set(names::OPERATION, names::INVOKE_WORKFLOW);
         span.set(names::KIND, "CHAIN");
         span.set(names::WORKFLOW, &*self.program);
@@ -313,19 +304,8 @@ impl Tracer {
     /// A span inside another one; the numbers tell it from others with the name's first word.
     fn span(&self, around: &Span, name: String, [frame, n_reached]: [u64; 2], time: Timestamp) -> Span {
         let what = name.split(' ').next().unwrap_or_default();
-        Span {
-            trace: around.trace,
-            id: SpanId::of(&self.session, what, [self.n_stretches, frame, n_reached]),
-            parent: Some(around.id),
-            name,
-            is_client: false,
-            start: time,
-            end: time,
-            attributes: Vec::new(),
-            events: Vec::new(),
-            link: None,
-            error: None,
-        }
+        let id = SpanId::of(&self.session, what, [self.n_stretches, frame, n_reached]);
+        Span::new(around.trace, id, Some(around.id), name, time)
     }
 }
 
