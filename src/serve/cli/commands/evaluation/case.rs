@@ -14,14 +14,16 @@ use crate::host::launch::{Choices, Launch, Workshop};
 use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::script::{Repeat, Script, ScriptEntry};
 use crate::host::llm::{Llm, ModelKind};
+use crate::host::summary::Summary;
 use crate::host::text::text_hash;
 use crate::host::travel::Run;
 use crate::serve::cli::commands::test::CONVERSATION;
 use crate::serve::cli::commands::test::checked::{asks_judge, checked};
 use crate::serve::cli::commands::test::compare::{Compared, compare};
+use crate::serve::cli::machinery::beside::read;
 use crate::serve::cli::machinery::company::Company;
 use crate::serve::cli::machinery::test_file::{ExpectedOutcome, TestFile, TestStepKind};
-use crate::serve::cli::machinery::test_session::{Played, play_with};
+use crate::serve::cli::machinery::test_session::play_with;
 use crate::serve::cli::machinery::user_session::UserCase;
 use crate::serve::report::{CaseReport, TestVerdict};
 use crate::span::Sources;
@@ -74,8 +76,7 @@ impl Case {
         if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             return Err(format!("{name}: this is no case; the names of cases end in {}", ENDINGS.join(" or ")));
         }
-        let text =
-            std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
+        let text = read(path)?;
         let hash = text_hash([("", text.as_str())]);
         let kind = if name.ends_with(USER) {
             CaseKind::User(Box::new(UserCase::read(path, color)?))
@@ -153,32 +154,24 @@ impl Case {
                     (false, _) => Verdict::Failed,
                 };
                 undecided.iter().for_each(|case| why.push_str(&case.text));
-                Ok(attempt(&played, verdict, why))
+                let is_live = played.model == ModelKind::Live;
+                let attempt = attempt(played.run.as_ref(), &played.summary, is_live, (verdict, why));
+                Ok(Attempt { cost_of_others: checked.cost_of_judge, ..attempt })
             }
             CaseKind::User(user) => self.play_user(user, cast).await,
         }
     }
-}
 
-impl Case {
     async fn play_user(&self, case: &UserCase, cast: &Cast<'_>) -> Result<Attempt, String> {
         // Where nothing is done, nobody is paid for talking with it.
         let silent = matches!(cast.player, Player::Idle).then(silent);
         let user = silent.as_ref().or(cast.company.user.as_ref());
         let company = user::Company { user: user.map(|user| &**user), judge: cast.company.judge.as_ref() };
         let played = case.play(cast.program, cast.launch(), company).await?;
-        let (mut verdict, mut why) = case.verdict(&played);
+        let attempt = attempt(Some(&played.run), &played.summary, played.is_live, case.verdict(&played));
         let is_unreachable = matches!(played.ended, Ended::Invalid(Invalid::NoAnswer(NoAnswer::Unreachable(_))));
-        let unreachable = unreachable(&played.run);
-        let is_transient = is_unreachable || unreachable.is_some();
-        if let Some(reason) = unreachable {
-            (verdict, why) = (Verdict::Invalid, reason);
-        }
-        let why = (verdict != Verdict::Passed).then_some(why);
-        let cost = played.summary.cost;
-        let model_ms = played.is_live.then_some(played.summary.model_ms);
-        let trial = Trial { verdict, why, cost, model_ms, steps: steps(&played.run) };
-        Ok(Attempt { trial, cost_of_others: played.cost_of_others, is_transient })
+        let is_transient = attempt.is_transient || is_unreachable;
+        Ok(Attempt { cost_of_others: played.cost_of_others, is_transient, ..attempt })
     }
 }
 
@@ -209,18 +202,15 @@ fn always(name: &str, reply: &str) -> Arc<dyn Llm> {
     Arc::new(Script::from_entries(name, vec![entry]))
 }
 
-/// What came of a session, and why it did not pass.
-fn attempt(played: &Played, verdict: Verdict, why: String) -> Attempt {
-    let unreachable = played.run.as_ref().and_then(unreachable);
+/// What came of a session: how it came out, and why.
+fn attempt(run: Option<&Run>, summary: &Summary, is_live: bool, (verdict, why): (Verdict, String)) -> Attempt {
+    let unreachable = run.and_then(unreachable);
     let is_transient = unreachable.is_some();
-    let (verdict, why) = match unreachable {
-        Some(why) => (Verdict::Invalid, Some(why)),
-        None => (verdict, (verdict != Verdict::Passed).then_some(why)),
-    };
-    let steps = played.run.as_ref().map(steps).unwrap_or_default();
-    let cost = played.summary.cost;
-    let model_ms = (played.model == ModelKind::Live).then_some(played.summary.model_ms);
-    Attempt { trial: Trial { verdict, why, cost, model_ms, steps }, cost_of_others: None, is_transient }
+    let (verdict, why) = unreachable.map_or((verdict, why), |reason| (Verdict::Invalid, reason));
+    let why = (verdict != Verdict::Passed).then_some(why);
+    let model_ms = is_live.then_some(summary.model_ms);
+    let trial = Trial { verdict, why, cost: summary.cost, model_ms, steps: run.map(steps).unwrap_or_default() };
+    Attempt { trial, cost_of_others: None, is_transient }
 }
 
 /// Why the model could not be asked, if the session ended for that: it says nothing about the program.

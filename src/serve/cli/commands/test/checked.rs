@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::{Checks, Verdict, Verified, verify};
 use crate::host::judge::Judge;
+use crate::host::resource::prices::PriceTable;
 use crate::lang::evaluation::checks::CheckKind;
 use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
 use crate::serve::cli::machinery::test_file::TestFile;
@@ -19,6 +20,8 @@ pub(crate) struct Checked {
     pub(crate) findings: Vec<(&'static str, Vec<Diagnostic>)>,
     /// What came of each.
     verified: Vec<Verified>,
+    /// What the judge has cost; none: nobody was asked, or the price is not known.
+    pub(crate) cost_of_judge: Option<f64>,
 }
 
 /// Holds a run of the test at `path` against them; the texts of rules go into `sources`. Without a judge what is asked of
@@ -46,9 +49,10 @@ pub(crate) async fn checked(
     match Checks::new(written, &run.program, &played.tools, &mut read_schema(path, sources)) {
         Err(findings) => checked.findings.push(("checks", findings)),
         Ok(checks) => {
-            checked.verified = verify(&checks, run);
+            checked.verified = verify(&checks.with_prices(PriceTable::clone(&played.prices)), run);
             if let Some(judge) = judge {
-                judge.settle(run, &mut checked.verified).await;
+                let usage = judge.settle(run, &mut checked.verified).await;
+                checked.cost_of_judge = played.prices.cost(&judge.llm().id(), &usage);
             }
         }
     }
