@@ -110,7 +110,10 @@ fn entry(note: &Note, run: u32, redaction: &Redaction) -> Option<Entry> {
     Some(match note {
         Note::Request { asked, at, reply, is_new: _ } => {
             let asked = redacted(asked, redaction);
-            let reply = reply.clone()?;
+            let Reply { text, mut end, usage, ms } = reply.clone()?;
+            if let ReplyEnd::Broken { reason, .. } = &mut end {
+                *reason = redaction.apply(reason).into();
+            }
             Entry::Request(Request {
                 key: asked.key(),
                 run,
@@ -118,7 +121,7 @@ fn entry(note: &Note, run: u32, redaction: &Redaction) -> Option<Entry> {
                 purpose: asked.purpose.into(),
                 at: at.clone(),
                 messages: asked.messages,
-                reply: Reply { text: redaction.apply(&reply.text), ..reply },
+                reply: Reply { text: redaction.apply(&text), end, usage, ms },
             })
         }
         Note::Call { name, arguments, ended, is_new: _ } => {
@@ -162,7 +165,9 @@ fn check_secrets(cassette: &Cassette, takes: &[Arc<Take>], case: &Case<'_>) -> R
             Entry::Request(request) => {
                 let blocks = request.messages.iter().flat_map(|message| &message.blocks);
                 let what = request.at.as_deref().unwrap_or(&request.purpose);
-                (what, blocks.map(Block::text).chain([&*request.reply.text]).all(is_open))
+                let Reply { text, end, .. } = &request.reply;
+                let reason = if let ReplyEnd::Broken { reason, .. } = end { reason } else { "" };
+                (what, blocks.map(Block::text).chain([&**text, reason]).all(is_open))
             }
             Entry::Call(call) => {
                 let arguments = Value::map(call.arguments.clone()).to_json();
