@@ -187,9 +187,8 @@ fn checks(file: &UserFile, opened: &Opened, Rules { mut written, read }: Rules<'
 /// have come.
 fn cut_off(verified: &mut Verified, kind: Option<&CheckKind>, why: &str) {
     let is_of_end = match kind {
-        // A look at the database.
-        None => true,
-        Some(CheckKind::AtEnd(_) | CheckKind::Matches { .. } | CheckKind::Judge(_)) => true,
+        // What is no check is a look at the database.
+        None | Some(CheckKind::AtEnd(_) | CheckKind::Matches { .. } | CheckKind::Judge(_)) => true,
         Some(
             CheckKind::Happens(_)
             | CheckKind::Never(_)
