@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::host::coverage::{Coverage, Line, Part, Tried};
 use crate::serve::report::coverage::reported::Reported;
+use crate::serve::show::sheet::escaped;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -105,8 +106,4 @@ fn row(file: usize, number: usize, text: &str, note: Option<&Note>) -> String {
     let gaps: String = gaps.iter().map(|gap| format!(" <span>{}</span>", escaped(gap))).collect();
     let text = escaped(text);
     format!("<tr id=\"f{file}-{number}\" class=\"{class}\"><td>{number}<td>{n}<td><code>{text}</code>{gaps}</tr>\n")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

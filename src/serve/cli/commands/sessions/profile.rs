@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
 
-use crate::host::config::{Config, FileConfig};
+use crate::host::config::{Config, ConfigError, FileConfig};
 use crate::host::journal::record::Record;
-use crate::host::profile::{Measure, Node, Part, Profile, Row, Spent};
+use crate::host::profile::{Measure, Node, Part, Profile, Row, Spent, Step};
 use crate::host::replay::begun_of;
 use crate::host::resource::prices::PriceTable;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
@@ -98,7 +98,7 @@ fn prices(given: Option<&Path>, records: Option<&Vec<Record>>) -> Result<PriceTa
     let begun = records.and_then(|records| begun_of(records).ok()?.given.config.clone());
     let kept = begun.map(|path| PathBuf::from(&*path)).filter(|path| path.is_file());
     let Some(path) = given.map(Path::to_owned).or(kept) else { return Ok(PriceTable::default()) };
-    let wrong = |error: crate::host::config::ConfigError| Failure::wrong(error.to_string());
+    let wrong = |error: ConfigError| Failure::wrong(error.to_string());
     let file = FileConfig::find(Some(&path), None).map_err(wrong)?;
     let config = Config::resolve(&Default::default(), &Default::default(), &file, &Default::default());
     Ok(PriceTable::clone(&config.map_err(wrong)?.session.prices))
@@ -213,7 +213,7 @@ fn uses_table(profile: &Profile, measure: Measure) -> Table {
         Measure::Time => "TIME",
         Measure::Cost => "COST",
     };
-    let cells = |((part, name), spent): ((Part, std::sync::Arc<str>), Spent)| {
+    let cells = |((part, name), spent): (Step, Spent)| {
         vec![shown(&spent, measure), share(spent.of(measure), whole), flame::frame_name(part, &name)]
     };
     Table { head: vec![name, "SHARE", "FOR"], rows: profile.uses(measure).into_iter().map(cells).collect() }
@@ -321,7 +321,7 @@ fn total_of(node: &Node, part: Part) -> Spent {
 
 fn shown(spent: &Spent, measure: Measure) -> String {
     match measure {
-        Measure::Tokens => (spent.prompt_tokens + spent.completion_tokens).to_string(),
+        Measure::Tokens => spent.tokens().to_string(),
         Measure::Time => seconds(spent.ms),
         Measure::Cost => money(spent.cost),
     }
