@@ -213,7 +213,8 @@ impl Work {
                 span
             }
             CallKind::Tool | CallKind::Playbook | CallKind::Plan => {
-                let mut span = Span::new(place.trace, id, Some(place.line), format!("{} {name}", names::EXECUTE_TOOL), time);
+                let mut span =
+                    Span::new(place.trace, id, Some(place.line), format!("{} {name}", names::EXECUTE_TOOL), time);
                 span.set(names::OPERATION, names::EXECUTE_TOOL);
                 span.set(names::KIND, "TOOL");
                 span.set(names::TOOL, &*name);
