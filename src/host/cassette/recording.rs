@@ -10,6 +10,7 @@ use crate::host::cassette::key::{Asked, Block, Message};
 use crate::host::cassette::redact::{Redaction, Rule, Texts};
 use crate::host::cassette::take::{Cast, Ended, Note, Take};
 use crate::host::secrets::Secrets;
+use crate::lang::expr::scan_reference;
 use crate::value::Value;
 use crate::vm::protocol::ReplyEnd;
 
@@ -194,7 +195,9 @@ fn find_given(value: &Value, declared: &[Arc<str>], secrets: &Secrets) {
     match value {
         Value::Map(members) => {
             for (name, member) in members.iter() {
-                let is_reference = member.as_str().is_some_and(|text| text.starts_with('$'));
+                let is_reference = member
+                    .as_str()
+                    .is_some_and(|text| scan_reference(text).is_some_and(|(_, length)| length == text.len()));
                 let is_scalar = matches!(member, Value::Str(_) | Value::Int(_) | Value::Float(_));
                 if is_scalar && !is_reference && declared.contains(name) {
                     secrets.add(&member.to_text());

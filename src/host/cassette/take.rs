@@ -186,17 +186,7 @@ impl Take {
 
     /// This value must be in no cassette.
     pub fn hide(&self, value: &Value) {
-        match value {
-            Value::Str(text) => {
-                self.hidden.add(text);
-            }
-            Value::Int(_) | Value::Float(_) => {
-                self.hidden.add(&value.to_json());
-            }
-            Value::List(items) => items.iter().for_each(|item| self.hide(item)),
-            Value::Map(members) => members.values().for_each(|member| self.hide(member)),
-            Value::Null | Value::Bool(_) => {}
-        }
+        self.hidden.add_value(value);
     }
 
     /// These answer.
