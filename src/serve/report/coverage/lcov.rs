@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use crate::host::coverage::{Line, Part};
 use crate::serve::report::coverage::reported::Reported;
 
-/// What tests have reached; a line of the file with several lines of a playbook counts as often as the one of them that was reached most.
+/// What tests have reached; a line of the file with several lines of a playbook counts as often as the one of them that was
+/// reached most.
 pub fn lcov(reported: Reported<'_>) -> String {
     let mut text = String::new();
     for (file, _, parts) in reported.tests.files() {
