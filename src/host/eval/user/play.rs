@@ -79,6 +79,9 @@ pub enum Invalid {
     /// The model that played the user made something up.
     #[error("the user's model made up {0:?}, which is neither in the brief nor in the transcript")]
     Invented(String),
+    /// What the user said cannot be given to the program, and why.
+    #[error("what the user says is not taken: {0}")]
+    Unheard(String),
     /// The model that played the user did not play it.
     #[error("the user's model: {0}")]
     NoAnswer(NoAnswer),
@@ -280,8 +283,14 @@ impl<'a> Player<'a> {
                 Err(ended) => return ended,
             };
             self.n_messages += 1;
-            // A session that has ended says so by its last event.
-            let _ = self.give(handle, wanted, &words).await;
+            match self.give(handle, wanted, &words).await {
+                // It would wait for ever.
+                Err(error @ (SendError::TooLarge { .. } | SendError::Busy)) => {
+                    return Ended::Invalid(Invalid::Unheard(error.to_string()));
+                }
+                // A session that has ended, or wants something else by now, says so by its events.
+                Ok(()) | Err(SendError::Gone(_) | SendError::Refused(_)) => {}
+            }
         }
         Ended::Program
     }
