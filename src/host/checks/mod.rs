@@ -70,10 +70,14 @@ impl Written {
         self.verified(Verdict::Undecided { why: why.to_owned() })
     }
 
+    /// What it asks a judge, if it does.
+    pub fn question(&self) -> Option<&Arc<str>> {
+        if let CheckKind::Judge(question) = &self.check.kind { Some(question) } else { None }
+    }
+
     fn verified(&self, verdict: Verdict) -> Verified {
         let Written { label, line, check } = self;
-        let question = if let CheckKind::Judge(question) = &check.kind { Some(question.clone()) } else { None };
-        let file = check.span.file;
+        let (file, question) = (check.span.file, self.question().cloned());
         Verified { label: label.clone(), text: check.text.clone(), file, line: *line, question, verdict }
     }
 }

@@ -6,7 +6,6 @@ use crate::diagnostic::Diagnostic;
 use crate::host::checks::{Checks, Verdict, Verified, verify};
 use crate::host::judge::Judge;
 use crate::host::resource::prices::PriceTable;
-use crate::lang::evaluation::checks::CheckKind;
 use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
 use crate::serve::cli::machinery::test_file::TestFile;
 use crate::serve::cli::machinery::test_session::Played;
@@ -62,8 +61,7 @@ pub(crate) async fn checked(
 /// Whether anything is asked of a judge, by the test at `path` or by the rules beside its program.
 pub(crate) fn asks_judge(path: &Path, test: &TestFile) -> bool {
     let rules = rules_of(&path.with_file_name(&test.program), &mut Sources::default());
-    let mut all = test.checks().chain(&rules.written);
-    all.any(|written| matches!(written.check.kind, CheckKind::Judge(_)))
+    test.checks().chain(&rules.written).any(|written| written.question().is_some())
 }
 
 impl Checked {
