@@ -147,7 +147,7 @@ impl<'p> Counter<'p> {
         let usage = usage.to_usage();
         let spent = Spent {
             prompt_tokens: usage.prompt_tokens,
-            cached_tokens: usage.cached_tokens,
+            cached_tokens: usage.cached_tokens.min(usage.prompt_tokens),
             completion_tokens: usage.completion_tokens,
             ms: 0,
             cost: self.cost(model, usage),
