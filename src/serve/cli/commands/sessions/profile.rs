@@ -12,7 +12,7 @@ use crate::host::profile::{Measure, Node, Part, Profile, Row, Spent, Step};
 use crate::host::replay::begun_of;
 use crate::host::resource::prices::PriceTable;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show::flame;
 use crate::serve::show::sheet::escaped;
@@ -83,7 +83,7 @@ pub(crate) fn profile(console: &Console, kept: &Kept, arguments: &ProfileArgumen
     }
     check_prices(console, &profile, measure)?;
     let text = match arguments.format {
-        ProfileFormat::Text => format!("{}\n{}", summary(&profile).join("\n"), texts(&profile, measure)),
+        ProfileFormat::Text => clean(&format!("{}\n{}", summary(&profile).join("\n"), texts(&profile, measure))),
         ProfileFormat::Folded => flame::folded(&profile, measure),
         ProfileFormat::Speedscope => format!("{}\n", flame::speedscope(&profile, measure)),
         ProfileFormat::Html => html(&profile, measure),
