@@ -16,7 +16,6 @@ use crate::host::launch::{Launch, LaunchError, Opened, Source, StartOptions, inv
 use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::{Llm, ModelKind};
 use crate::host::patterns::{Polarity, answer};
-use crate::host::resource::prices::PriceTable;
 use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription, Wanted};
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
@@ -177,7 +176,7 @@ fn checks(file: &UserFile, opened: &Opened, Rules { mut written, read }: Rules<'
     written.splice(0..0, file.checks.iter().cloned());
     let mut findings = check_tools(&file.database, &opened.world.tools);
     match Checks::new(written, &opened.program, &inventory(&opened.world.tools), read) {
-        Ok(checks) if findings.is_empty() => Ok(checks.with_prices(PriceTable::clone(&opened.world.options.prices))),
+        Ok(checks) if findings.is_empty() => Ok(checks.with_prices(opened.world.options.prices.clone())),
         Ok(_) => Err(UserError::Checks(findings)),
         Err(more) => {
             findings.extend(more);

@@ -132,7 +132,7 @@ fn read_rules(path: &Path, color: bool) -> Result<(Checks, String), Failure> {
     let launch = Launch::new(Workshop::default(), Choices::default());
     let config = launch.configure(&[path.with_file_name(&program)], &loaded);
     let config = config.map_err(|error| Failure::wrong(error.to_string()))?;
-    Ok((checks.with_prices((*config.session.prices).clone()), file_name(&program)))
+    Ok((checks.with_prices(config.session.prices.clone()), file_name(&program)))
 }
 
 /// The name of a file without its folders: where it stood may have changed since.

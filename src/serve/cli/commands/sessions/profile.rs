@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
@@ -94,14 +95,14 @@ pub(crate) fn profile(console: &Console, kept: &Kept, arguments: &ProfileArgumen
 }
 
 /// The prices of `--config`, else of the configuration that the session was begun with, if that is there.
-fn prices(given: Option<&Path>, records: Option<&Vec<Record>>) -> Result<PriceTable, Failure> {
+fn prices(given: Option<&Path>, records: Option<&Vec<Record>>) -> Result<Arc<PriceTable>, Failure> {
     let begun = records.and_then(|records| begun_of(records).ok()?.given.config.clone());
     let kept = begun.map(|path| PathBuf::from(&*path)).filter(|path| path.is_file());
-    let Some(path) = given.map(Path::to_owned).or(kept) else { return Ok(PriceTable::default()) };
+    let Some(path) = given.map(Path::to_owned).or(kept) else { return Ok(Arc::default()) };
     let wrong = |error: ConfigError| Failure::wrong(error.to_string());
     let file = FileConfig::find(Some(&path), None).map_err(wrong)?;
     let config = Config::resolve(&Default::default(), &Default::default(), &file, &Default::default());
-    Ok(PriceTable::clone(&config.map_err(wrong)?.session.prices))
+    Ok(config.map_err(wrong)?.session.prices)
 }
 
 /// A cost of which something is not known is told as such, and one of which nothing is known is none.

@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::{Checks, Verdict, Verified, verify};
 use crate::host::judge::Judge;
-use crate::host::resource::prices::PriceTable;
 use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
 use crate::serve::cli::machinery::test_file::TestFile;
 use crate::serve::cli::machinery::test_session::Played;
@@ -48,7 +47,7 @@ pub(crate) async fn checked(
     match Checks::new(written, &run.program, &played.tools, &mut read_schema(path, sources)) {
         Err(findings) => checked.findings.push(("checks", findings)),
         Ok(checks) => {
-            checked.verified = verify(&checks.with_prices(PriceTable::clone(&played.prices)), run);
+            checked.verified = verify(&checks.with_prices(played.prices.clone()), run);
             if let Some(judge) = judge {
                 let usage = judge.settle(run, &mut checked.verified).await;
                 checked.cost_of_judge = played.prices.cost(&judge.llm().id(), &usage);
