@@ -133,7 +133,9 @@ impl Tracer {
 
     /// Spans that have just ended tell no secret that is known by then: the same live and later.
     fn mask_from(&mut self, n_before: usize) {
-        self.finished[n_before..].iter_mut().for_each(|span| span.mask(&self.hidden));
+        if !self.hidden.is_empty() {
+            self.finished[n_before..].iter_mut().for_each(|span| span.mask(&self.hidden));
+        }
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "what else happens is no event of a span")]
