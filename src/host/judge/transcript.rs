@@ -86,6 +86,11 @@ impl Transcript {
         self.lines.push(line);
     }
 
+    /// Its lines, in order.
+    pub fn lines(&self) -> &[TranscriptLine] {
+        &self.lines
+    }
+
     /// What the user has heard and said.
     #[must_use]
     pub fn spoken(&self) -> Transcript {
@@ -129,7 +134,7 @@ impl Transcript {
 
 impl TranscriptLine {
     /// What was said, asked or given.
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             TranscriptLine::Program(text) | TranscriptLine::Asks(text) | TranscriptLine::User(text) => text.to_string(),
             TranscriptLine::Call(call) => call.clone(),

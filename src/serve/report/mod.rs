@@ -1,13 +1,14 @@
 //! What came of tests, as plain data: what was run, its verdicts, what is wrong and where, the runs. Text for people,
-//! JSON, JUnit and GitHub are made of it, and nothing else (spec `evaluate.md`, section 10). What the tests reach is told in
+//! JSON, HTML, JUnit and GitHub are made of it, and nothing else (spec `evaluate.md`, section 10). What the tests reach is told in
 //! [`coverage`].
 
 pub mod coverage;
 mod github;
+mod html;
 mod json;
 mod junit;
 
-use crate::host::travel::Run;
+use crate::host::judge::transcript::Transcript;
 
 /// What came of all test files that were run.
 #[derive(Debug, Default)]
@@ -31,8 +32,8 @@ pub struct FileReport {
     pub is_blessed: bool,
     /// How long it took, in milliseconds.
     pub ms: u64,
-    /// What the session did; none: there was none.
-    pub run: Option<Run>,
+    /// What was said and called in it; empty: there was no session.
+    pub transcript: Transcript,
 }
 
 /// What came of one thing that a test file says.
@@ -104,7 +105,7 @@ impl FileReport {
             details: String::new(),
             is_blessed: false,
             ms: 0,
-            run: None,
+            transcript: Transcript::default(),
         }
     }
 

@@ -72,8 +72,7 @@ pub(crate) fn page(profile: &Profile, measure: Measure, words: &str, tables: &st
         title: "Profile",
         style: include_str!("flame/flame.css"),
         main: &main,
-        data: &data,
-        script: include_str!("flame/flame.js"),
+        script: Some((include_str!("flame/flame.js"), &data)),
     };
     sheet.render()
 }

@@ -249,7 +249,7 @@ impl<'t> Stage<'t> {
 /// How a session ended, in a test's words.
 fn outcome(outcome: Option<&Outcome>) -> ExpectedOutcome {
     match outcome {
-        Some(Outcome::Done { value }) => ExpectedOutcome::Finished { value: Some(value.value().clone()) },
+        Some(Outcome::Done { value }) => ExpectedOutcome::Finished { value: Some(value.shown()) },
         Some(Outcome::Failed(fault)) => {
             ExpectedOutcome::Failed { kind: fault.kind.to_string(), message: Some(fault.message.to_string()) }
         }

@@ -5,19 +5,21 @@ use std::fmt::Write as _;
 
 use crate::host::coverage::{Coverage, Line, Part, Tried};
 use crate::serve::report::coverage::reported::Reported;
-use crate::serve::show::sheet::escaped;
+use crate::serve::show::sheet::{Sheet, escaped};
 
-const STYLE: &str = include_str!("style.css");
+/// What [`annotated`] adds to the style of a page.
+pub(crate) const ANNOTATED_STYLE: &str = include_str!("style.css");
 
 /// The page.
 pub fn html(reported: Reported<'_>) -> String {
+    let main = format!("<h1>What the tests reach</h1>\n{}", annotated(reported));
+    Sheet { title: "Coverage", style: ANNOTATED_STYLE, main: &main, script: None }.render()
+}
+
+/// Totals, and each file with what was reached beside its lines, as a part of a page.
+pub(crate) fn annotated(reported: Reported<'_>) -> String {
     let totals = reported.tests.totals();
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-         content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" \
-         content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>Coverage</title>\n<style>\n{STYLE}</style>\n\
-         <h1>What the tests reach</h1>\n<ul class=\"totals\">\n"
-    );
+    let mut page = "<ul class=\"totals\">\n".to_owned();
     let named = [
         ("lines", totals.lines),
         ("ways of branches and loops", totals.ways),

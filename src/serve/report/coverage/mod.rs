@@ -6,6 +6,7 @@ mod lcov;
 mod reported;
 
 pub use self::html::html;
+pub(crate) use self::html::{ANNOTATED_STYLE, annotated};
 pub use self::json::json;
 pub use self::lcov::lcov;
 pub use self::reported::Reported;

@@ -8,6 +8,7 @@ use super::options::Options;
 use super::record::record_test;
 use crate::diagnostic::{Diagnostic, render};
 use crate::host::coverage::reached;
+use crate::host::judge::transcript::Transcript;
 use crate::serve::cli::machinery::console::Failure;
 use crate::serve::cli::machinery::test_file::{TestFile, TestModel};
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
@@ -80,8 +81,11 @@ impl Reporting<'_> {
                 return Ok(());
             }
         };
-        if let (Some(gathered), Some(run)) = (options.gathered, &played.run) {
-            gathered.borrow_mut().add(&run.program, &reached(run));
+        if let Some(run) = &played.run {
+            self.report.transcript = Transcript::of(&run.events);
+            if let Some(gathered) = options.gathered {
+                gathered.borrow_mut().add(&run.program, &reached(run));
+            }
         }
         for round in 2..=options.repeat {
             let again = play(path, &test, classifier).await;
@@ -122,7 +126,6 @@ impl Reporting<'_> {
         let checked = checked(path, &test, &played, &mut self.sources, judge.as_ref()).await;
         checked.findings.iter().for_each(|(what, findings)| self.fail_with(what, findings));
         self.report.cases.extend(checked.cases(&self.sources));
-        self.report.run = played.run;
         Ok(())
     }
 

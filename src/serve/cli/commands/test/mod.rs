@@ -48,6 +48,7 @@ Examples:
   playhouse test shop --record       asks a live model for what is not recorded yet (`- model: recorded`)
   playhouse test shop --coverage     and how much of the program is reached
   playhouse test --junit tests.xml   also for a server that reads JUnit's reports
+  playhouse test --html tests.html   also a page with what was said, and what was reached of the programs
   playhouse test shop --user-model openai:gpt-4.1-mini --judge openai:gpt-4.1   also users whom a model plays";
 
 /// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; has users
@@ -92,6 +93,9 @@ pub(crate) struct TestArguments {
     /// Write a report in JUnit's XML, too
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Write a page, too, that loads nothing: totals, what was said and called, and the programs with what was reached
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Annotate the first problems for GitHub Actions, and add a table to the job's summary
     #[arg(long, conflicts_with = "format")]
     github: bool,
@@ -113,7 +117,7 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
     let files = find_tests(&arguments.paths)?;
     let runtime = runtime()?;
     let mut report = Report::default();
-    let gathered = arguments.coverage.then(RefCell::<Gathered>::default);
+    let gathered = (arguments.coverage || arguments.html.is_some()).then(RefCell::<Gathered>::default);
     for path in &files {
         let file = runtime.block_on(run_file(console, arguments, path, gathered.as_ref()))?;
         if arguments.format == Format::Text {
@@ -132,8 +136,12 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
         Format::Text => put(&format!("{}\n", report.totals()))?,
         Format::Json => put(&format!("{}\n", report.json()))?,
     }
-    if let Some(gathered) = gathered {
-        put(&summary(&gathered.into_inner().coverage.totals()))?;
+    let reached = gathered.map(|gathered| gathered.into_inner().coverage).unwrap_or_default();
+    if arguments.coverage {
+        put(&summary(&reached.totals()))?;
+    }
+    if let Some(path) = &arguments.html {
+        write_whole(path, &report.html(&reached))?;
     }
     write_reports(console, arguments, &report)?;
     let has = |verdict| report.n_of(verdict) > 0;
@@ -193,6 +201,9 @@ pub(crate) async fn run_file(
         Record::Missing => Mode::Missing,
         Record::All => Mode::All,
     });
+    // Reports for machines get the same texts.
+    let is_reported = arguments.junit.is_some() || arguments.html.is_some() || arguments.github;
+    let color = console.color && !is_reported;
     let options = Options {
         repeat: arguments.repeat,
         bless: arguments.bless,
@@ -201,7 +212,7 @@ pub(crate) async fn run_file(
         lenient: arguments.lenient,
         gathered,
         company: &arguments.company,
-        color: console.color,
+        color,
     };
     if name.ends_with(USER) {
         return Ok(timed(run_user(path, options, &classifier).await));
@@ -212,7 +223,7 @@ pub(crate) async fn run_file(
     if !name.ends_with(TABLE) {
         return run_conversation(path, options, &classifier).await.map(timed);
     }
-    let options = TableOptions { lenient: arguments.lenient, repeat: arguments.repeat, color: console.color };
+    let options = TableOptions { lenient: arguments.lenient, repeat: arguments.repeat, color };
     let judge = async |program: &Program, table: &TriggerTable| {
         let judged = judge_table(path, program, table, &classifier).await?;
         if let Some(gathered) = gathered {

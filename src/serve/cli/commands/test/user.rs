@@ -74,7 +74,7 @@ async fn try_run(
     if options.verbose || report.verdict() != TestVerdict::Passed {
         report.details = told;
     }
-    report.run = Some(played.run);
+    report.transcript = Transcript::of(&played.run.events);
     Ok(())
 }
 
