@@ -59,6 +59,21 @@ impl Secrets {
         true
     }
 
+    /// Adds what a value holds: texts and numbers.
+    pub fn add_value(&self, value: &Value) {
+        match value {
+            Value::Str(text) => {
+                self.add(text);
+            }
+            Value::Int(_) | Value::Float(_) => {
+                self.add(&value.to_json());
+            }
+            Value::List(items) => items.iter().for_each(|item| self.add_value(item)),
+            Value::Map(members) => members.values().for_each(|member| self.add_value(member)),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.forms().is_empty()

@@ -39,6 +39,11 @@ pub(crate) fn regex_fault(source: &str, error: &regex::Error) -> (String, &'stat
     (format!("`{source}` is no regular expression: {cause}"), next)
 }
 
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// What a panic said.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

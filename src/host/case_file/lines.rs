@@ -135,8 +135,6 @@ pub(crate) struct Top<'t> {
     pub(crate) settings: Map,
     /// All other `- key: value`, each key once, no value empty.
     pub(crate) items: Vec<TopItem<'t>>,
-    /// Headings that don't belong there.
-    pub(crate) headings: Vec<Line<'t>>,
 }
 
 /// One item of the list at the top.
@@ -184,9 +182,11 @@ impl Reader {
         if self.findings.is_empty() { Ok(read) } else { Err(self.findings) }
     }
 
-    /// Reads the `lines` above the first section of a file about a program. `keys` are the keys there are, in words.
-    pub(crate) fn top<'t>(&mut self, lines: &[Line<'t>], keys: &str) -> Top<'t> {
+    /// Reads the `lines` above the first section of a file about a program. `keys` are the keys there are, in words,
+    /// `sections` the headings of sections, if not any will do.
+    pub(crate) fn top<'t>(&mut self, lines: &[Line<'t>], keys: &str, sections: &[&str]) -> Top<'t> {
         let Head { title, description, first, items, headings } = self.head(lines, keys);
+        headings.into_iter().for_each(|line| self.unknown_heading(line, sections));
         let mut top = Top {
             title,
             description,
@@ -195,7 +195,6 @@ impl Reader {
             tools: None,
             settings: Map::new(),
             items: Vec::new(),
-            headings,
         };
         for item in items {
             self.put(&mut top, item);
@@ -272,9 +271,13 @@ impl Reader {
         self.report(item.line, "unknown-key", message, format!("{near}keys are {keys}"));
     }
 
-    /// A heading that nobody knows.
+    /// A heading that nobody knows; `known` are those there are, if not any will do.
     pub(crate) fn unknown_heading(&mut self, line: Line<'_>, known: &[&str]) {
         let text = line.text();
+        if known.is_empty() {
+            let message = format!("`{text}` is no section");
+            return self.report(line, "unknown-heading", message, "begin sections with `## `");
+        }
         let next = match nearest(text.trim_start_matches('#').trim(), known.iter()) {
             Some(near) => format!("did you mean `## {near}`?"),
             None => {

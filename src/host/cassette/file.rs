@@ -208,14 +208,20 @@ impl Cassette {
 
     /// The file's text.
     pub fn render(&self) -> String {
-        let Cassette { model, classifier, stand_ins, tools, order, entries } = self.clone();
         let mut text = String::new();
-        write_line(&mut text, &HeaderWire { cassette: FORMAT, model, classifier, stand_ins, order });
-        for tool in &tools {
+        let header = HeaderWire {
+            cassette: FORMAT,
+            model: self.model.clone(),
+            classifier: self.classifier.clone(),
+            stand_ins: self.stand_ins.clone(),
+            order: self.order.clone(),
+        };
+        write_line(&mut text, &header);
+        for tool in &self.tools {
             write_line(&mut text, &ToolLine { tool: ToolWire::from_tool(tool) });
         }
         let mut written = HashSet::new();
-        for entry in &entries {
+        for entry in &self.entries {
             match entry {
                 Entry::Request(request) => {
                     for block in request.messages.iter().flat_map(|message| &message.blocks) {

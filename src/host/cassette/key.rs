@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::host::text::hex;
 use crate::vm::protocol::{ChatMessage, Role};
 
 /// The SHA-256 of a text, as hexadecimal digits.
@@ -15,8 +16,7 @@ pub struct Digest(Arc<str>);
 impl Digest {
     /// Of this text.
     pub fn of(text: &str) -> Digest {
-        let bytes = Sha256::digest(text);
-        Digest(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+        Digest(hex(&Sha256::digest(text)).into())
     }
 
     /// One that was written down; whether it is one shows where it is looked up.

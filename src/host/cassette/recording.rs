@@ -10,6 +10,7 @@ use crate::host::cassette::key::{Asked, Block, Message};
 use crate::host::cassette::redact::{Redaction, Rule, Texts};
 use crate::host::cassette::take::{Cast, Ended, Note, Take};
 use crate::host::secrets::Secrets;
+use crate::lang::expr::scan_reference;
 use crate::value::Value;
 use crate::vm::protocol::ReplyEnd;
 
@@ -110,7 +111,10 @@ fn entry(note: &Note, run: u32, redaction: &Redaction) -> Option<Entry> {
     Some(match note {
         Note::Request { asked, at, reply, is_new: _ } => {
             let asked = redacted(asked, redaction);
-            let reply = reply.clone()?;
+            let Reply { text, mut end, usage, ms } = reply.clone()?;
+            if let ReplyEnd::Broken { reason, .. } = &mut end {
+                *reason = redaction.apply(reason).into();
+            }
             Entry::Request(Request {
                 key: asked.key(),
                 run,
@@ -118,7 +122,7 @@ fn entry(note: &Note, run: u32, redaction: &Redaction) -> Option<Entry> {
                 purpose: asked.purpose.into(),
                 at: at.clone(),
                 messages: asked.messages,
-                reply: Reply { text: redaction.apply(&reply.text), ..reply },
+                reply: Reply { text: redaction.apply(&text), end, usage, ms },
             })
         }
         Note::Call { name, arguments, ended, is_new: _ } => {
@@ -162,7 +166,9 @@ fn check_secrets(cassette: &Cassette, takes: &[Arc<Take>], case: &Case<'_>) -> R
             Entry::Request(request) => {
                 let blocks = request.messages.iter().flat_map(|message| &message.blocks);
                 let what = request.at.as_deref().unwrap_or(&request.purpose);
-                (what, blocks.map(Block::text).chain([&*request.reply.text]).all(is_open))
+                let Reply { text, end, .. } = &request.reply;
+                let reason = if let ReplyEnd::Broken { reason, .. } = end { reason } else { "" };
+                (what, blocks.map(Block::text).chain([&**text, reason]).all(is_open))
             }
             Entry::Call(call) => {
                 let arguments = Value::map(call.arguments.clone()).to_json();
@@ -189,7 +195,9 @@ fn find_given(value: &Value, declared: &[Arc<str>], secrets: &Secrets) {
     match value {
         Value::Map(members) => {
             for (name, member) in members.iter() {
-                let is_reference = member.as_str().is_some_and(|text| text.starts_with('$'));
+                let is_reference = member
+                    .as_str()
+                    .is_some_and(|text| scan_reference(text).is_some_and(|(_, length)| length == text.len()));
                 let is_scalar = matches!(member, Value::Str(_) | Value::Int(_) | Value::Float(_));
                 if is_scalar && !is_reference && declared.contains(name) {
                     secrets.add(&member.to_text());

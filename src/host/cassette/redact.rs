@@ -8,6 +8,7 @@ use regex::Regex;
 
 use crate::host::patterns::{Thing, forms};
 use crate::host::secrets;
+use crate::host::text::regex_fault;
 use crate::lang::spelling::nearest;
 use crate::value::{Map, Value};
 
@@ -44,11 +45,7 @@ impl Rule {
     pub fn read(written: &str) -> Result<Rule, String> {
         let known = || KINDS.iter().map(|(name, _)| *name);
         let what = if let Some(pattern) = written.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-            let pattern = Regex::new(pattern).map_err(|error| {
-                let cause = error.to_string();
-                format!("`{written}` is no regular expression: {}", cause.lines().last().unwrap_or("").trim())
-            })?;
-            What::Pattern(pattern)
+            What::Pattern(Regex::new(pattern).map_err(|error| regex_fault(written, &error).0)?)
         } else {
             let kind = KINDS.iter().find(|(name, _)| *name == written);
             What::Kind(kind.map(|(_, thing)| *thing).ok_or_else(|| match nearest(written, known()) {
@@ -183,12 +180,13 @@ impl Redaction {
             self.public.push(value);
             return Ok(());
         }
+        // Texts are long: they are looked through last.
         let is_free = |stand_in: &String| {
             *stand_in != value
-                && !texts.told.iter().any(|told| told.contains(stand_in))
-                && !texts.results.iter().any(|result| result.to_json().contains(stand_in))
                 && !texts.stand_ins.iter().any(|known| **known == **stand_in)
                 && !self.pairs.iter().any(|(_, known)| known == stand_in)
+                && !texts.told.iter().any(|told| told.contains(stand_in))
+                && !texts.results.iter().any(|result| result.to_json().contains(stand_in))
         };
         let stand_in = (1..MAX_VALUES).map_while(|n| rule.stand_in(&value, n)).find(is_free).ok_or_else(|| {
             format!(

@@ -186,17 +186,7 @@ impl Take {
 
     /// This value must be in no cassette.
     pub fn hide(&self, value: &Value) {
-        match value {
-            Value::Str(text) => {
-                self.hidden.add(text);
-            }
-            Value::Int(_) | Value::Float(_) => {
-                self.hidden.add(&value.to_json());
-            }
-            Value::List(items) => items.iter().for_each(|item| self.hide(item)),
-            Value::Map(members) => members.values().for_each(|member| self.hide(member)),
-            Value::Null | Value::Bool(_) => {}
-        }
+        self.hidden.add_value(value);
     }
 
     /// These answer.
@@ -273,20 +263,22 @@ impl Take {
 
     /// A secret result of this name is wanted, and there is nothing that stands for it.
     pub fn miss_secret(&self, tool: &str, name: &str) -> String {
-        let miss = format!(
+        self.miss(format!(
             "{}: the result of {tool} is secret, and not in the recording; give one to replay with: `- argument {name}: \
              VALUE` (any of its kind)",
             self.options.name
-        );
-        self.with(|state| state.misses.push(miss.clone()));
-        miss
+        ))
     }
 
     /// A call was given up when it was recorded, and is waited for now.
     pub fn miss_end(&self, tool: &str) -> String {
         let TakeOptions { name, command, .. } = &self.options;
-        let miss =
-            format!("{name}: a call of {tool} was given up when it was recorded, and is waited for now\n  {command}");
+        self.miss(format!(
+            "{name}: a call of {tool} was given up when it was recorded, and is waited for now\n  {command}"
+        ))
+    }
+
+    fn miss(&self, miss: String) -> String {
         self.with(|state| state.misses.push(miss.clone()));
         miss
     }
@@ -391,7 +383,7 @@ impl Take {
         let n_affected = recorded().filter(is_affected).count();
         let least = if gone.is_none() { "at least " } else { "" };
         let n_requests = recorded().count();
-        let affected = affected(n_affected.max(1), n_requests, "request");
+        let affected = affected(n_affected.max(1), n_requests);
         format!("{beginning}; the nearest ({its_number}) {differs}{lines}\n  {least}{affected}: {command}")
     }
 
@@ -433,9 +425,9 @@ pub(crate) fn result_name(call: &StartCall) -> Arc<str> {
 }
 
 /// `2 of 5 requests are affected`.
-fn affected(n: usize, n_all: usize, what: &str) -> String {
+fn affected(n: usize, n_all: usize) -> String {
     let plural = if n_all == 1 { "" } else { "s" };
-    format!("{n} of {n_all} {what}{plural} {} affected", if n == 1 { "is" } else { "are" })
+    format!("{n} of {n_all} request{plural} {} affected", if n == 1 { "is" } else { "are" })
 }
 
 /// What a run asked.

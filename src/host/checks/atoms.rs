@@ -141,7 +141,7 @@ impl Atom {
             (AtomKind::Fires(name), PublicBody::TriggerMatched { trigger, .. }) => **trigger == **name,
             _ => false,
         };
-        if is_it { Match::Yes(Binding::default()) } else { Match::No }
+        Match::of(is_it)
     }
 }
 
@@ -179,7 +179,8 @@ impl Match {
     fn and(self, wanted: &ArgumentAtom, found: &Value, secret: &dyn Fn() -> String) -> Match {
         let argument = match wanted {
             ArgumentAtom::Json(wanted) => fits(wanted, found, secret),
-            ArgumentAtom::Matches(pattern) if pattern.is_match(&found.to_text()) && !is_masked(found) => {
+            // Nothing is shown of a value that is only the mask.
+            ArgumentAtom::Matches(pattern) if pattern.is_match(&found.to_text()) && found.as_str() != Some(MASK) => {
                 Match::of(true)
             }
             ArgumentAtom::Matches(_) | ArgumentAtom::Binds(_) if holds_secret(found) => Match::Hidden(secret()),
@@ -221,11 +222,6 @@ fn fits(wanted: &Value, found: &Value, secret: &dyn Fn() -> String) -> Match {
         (_, Value::Str(text)) if text.contains(MASK) => Match::Hidden(secret()),
         _ => Match::No,
     }
-}
-
-/// Whether nothing is shown of a value.
-fn is_masked(value: &Value) -> bool {
-    value.as_str() == Some(MASK)
 }
 
 /// Whether a call is of what a check names: a playbook may be called with its agent's name or without.

@@ -7,7 +7,7 @@ use crate::host::checks::binding::Binding;
 use crate::host::checks::past::{Past, Truth, holds_secret, told_as};
 use crate::host::checks::schema::{ReadSchema, Schema};
 use crate::host::events::PublicBody;
-use crate::lang::evaluation::checks::{Check, CheckKind, Measure, Subject};
+use crate::lang::evaluation::checks::{Measure, Subject, Word};
 use crate::lang::expr::Expr;
 use crate::vm::protocol::Usage;
 
@@ -47,33 +47,25 @@ pub(super) struct Meter {
 }
 
 impl End {
-    /// A check as it was resolved; none: something is wrong with it.
-    pub(super) fn new(check: &Check, findings: &mut Vec<Diagnostic>, read: &mut ReadSchema<'_>) -> Option<End> {
-        Some(match &check.kind {
-            CheckKind::AtEnd(condition) => End::Condition(condition.clone()),
-            CheckKind::Matches { subject, schema } => {
-                let read = read(schema.span.file, &schema.text).and_then(|text| Schema::read(&text));
-                let fault = |cause| {
-                    let message = format!("{}: {cause}", schema.text);
-                    let next = "name a JSON Schema, relative to this file";
-                    findings.push(Diagnostic::error("bad-schema", schema.span, message).with_note(next));
-                };
-                End::Schema(subject.clone(), read.map_err(fault).ok()?)
-            }
-            CheckKind::Bounded { measure, most } => {
-                End::Meter(Meter { measure: *measure, most: *most, so_far: 0.0, is_waiting: false })
-            }
-            CheckKind::Judge(_) => End::Judge,
-            CheckKind::Happens(_)
-            | CheckKind::Never(_)
-            | CheckKind::Times(..)
-            | CheckKind::AtMost { .. }
-            | CheckKind::OnlyAfter(..)
-            | CheckKind::OnlyKnowing(..)
-            | CheckKind::OnlyIf(..)
-            | CheckKind::After { .. }
-            | CheckKind::FollowedBy { .. } => return None,
-        })
+    /// `$x matches schema FILE`; none: something is wrong with the schema.
+    pub(super) fn schema(
+        subject: &Subject,
+        schema: &Word,
+        findings: &mut Vec<Diagnostic>,
+        read: &mut ReadSchema<'_>,
+    ) -> Option<End> {
+        let read = read(schema.span.file, &schema.text).and_then(|text| Schema::read(&text));
+        let fault = |cause| {
+            let message = format!("{}: {cause}", schema.text);
+            let next = "name a JSON Schema, relative to this file";
+            findings.push(Diagnostic::error("bad-schema", schema.span, message).with_note(next));
+        };
+        Some(End::Schema(subject.clone(), read.map_err(fault).ok()?))
+    }
+
+    /// `tokens at most N`
+    pub(super) fn meter(measure: Measure, most: f64) -> End {
+        End::Meter(Meter { measure, most, so_far: 0.0, is_waiting: false })
     }
 
     /// The event at the index happens: whether more has been taken than there may be, or that cannot be told.
@@ -140,7 +132,7 @@ impl Meter {
             (Measure::Seconds, body) => {
                 let before = index.checked_sub(1).map_or(event.time, |before| past.run.events[before].time);
                 if !self.is_waiting {
-                    self.so_far += whole(u64::try_from(event.time.0 - before.0).unwrap_or(0)) / 1000.0;
+                    self.so_far += whole(u64::try_from(event.time.0.saturating_sub(before.0)).unwrap_or(0)) / 1000.0;
                 }
                 self.is_waiting = match body {
                     PublicBody::Waiting { on } => on.is_for_person(),

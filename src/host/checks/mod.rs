@@ -44,7 +44,7 @@ pub struct Written {
 /// Checks of one program, ready to be held against its runs.
 pub struct Checks {
     monitors: Vec<(Written, Monitor)>,
-    prices: PriceTable,
+    prices: Arc<PriceTable>,
 }
 
 /// What came of one check.
@@ -70,10 +70,14 @@ impl Written {
         self.verified(Verdict::Undecided { why: why.to_owned() })
     }
 
+    /// What it asks a judge, if it does.
+    pub fn question(&self) -> Option<&Arc<str>> {
+        if let CheckKind::Judge(question) = &self.check.kind { Some(question) } else { None }
+    }
+
     fn verified(&self, verdict: Verdict) -> Verified {
         let Written { label, line, check } = self;
-        let question = if let CheckKind::Judge(question) = &check.kind { Some(question.clone()) } else { None };
-        let file = check.span.file;
+        let (file, question) = (check.span.file, self.question().cloned());
         Verified { label: label.clone(), text: check.text.clone(), file, line: *line, question, verdict }
     }
 }
@@ -98,13 +102,13 @@ impl Checks {
                 monitors.push((written, monitor));
             }
         }
-        if findings.is_empty() { Ok(Checks { monitors, prices: PriceTable::default() }) } else { Err(findings) }
+        if findings.is_empty() { Ok(Checks { monitors, prices: Arc::default() }) } else { Err(findings) }
     }
 
     /// The same, with prices for what is said of costs.
     #[must_use]
-    pub fn with_prices(self, prices: PriceTable) -> Checks {
-        Checks { prices, ..self }
+    pub fn with_prices(self, prices: impl Into<Arc<PriceTable>>) -> Checks {
+        Checks { prices: prices.into(), ..self }
     }
 
     /// What was written, in order.

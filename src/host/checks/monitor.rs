@@ -169,9 +169,10 @@ impl Form {
                 let (followed, next) = (atom(followed), atom(next));
                 Form::FollowedBy { atom: followed?, next: next?, within: *within, pending: HashMap::new() }
             }
-            CheckKind::AtEnd(_) | CheckKind::Matches { .. } | CheckKind::Bounded { .. } | CheckKind::Judge(_) => {
-                Form::End(End::new(check, findings, read)?)
-            }
+            CheckKind::AtEnd(condition) => Form::End(End::Condition(condition.clone())),
+            CheckKind::Matches { subject, schema } => Form::End(End::schema(subject, schema, findings, read)?),
+            CheckKind::Bounded { measure, most } => Form::End(End::meter(*measure, *most)),
+            CheckKind::Judge(_) => Form::End(End::Judge),
         })
     }
 

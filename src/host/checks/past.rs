@@ -8,7 +8,7 @@ use crate::host::checks::verdict::Breach;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::resource::prices::PriceTable;
 use crate::host::secrets::MASK;
-use crate::host::text::cut;
+use crate::host::text::{cut, one_line};
 use crate::host::travel::Run;
 use crate::lang::expr::Expr;
 use crate::value::{Reference, Value};
@@ -188,7 +188,7 @@ impl<'r> Past<'r> {
         match &event.body {
             PublicBody::CallQueued { .. } => format!("{} was called", self.call_text(index)),
             PublicBody::CallFinished { error: Some(error), .. } => {
-                format!("{} failed: {}", self.call_text(index), cut(error, MAX_TOLD))
+                format!("{} failed: {}", self.call_text(index), cut(&one_line(error), MAX_TOLD))
             }
             PublicBody::CallFinished { result, .. } => {
                 let result = result.as_ref().map_or_else(String::new, |result| format!(" {}", shown(result)));

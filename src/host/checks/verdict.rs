@@ -22,6 +22,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether it does not hold when the session is over: what is missing does not come any more.
+    pub fn is_no_at_end(&self) -> bool {
+        matches!(self, Verdict::Broken(_) | Verdict::Open { .. })
+    }
+
     /// What is said of it when the session is over and nothing that is missing comes any more; none: it holds.
     pub fn told_at_end(&self) -> Option<String> {
         match self {

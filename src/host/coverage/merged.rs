@@ -188,13 +188,12 @@ impl Part {
             let all = lines.iter().flat_map(|line| &line.ways).filter(|(way, _)| wanted(*way));
             Tried::of(all.map(|(_, n)| *n))
         };
-        let is_call = |way| matches!(way, Way::Returned | Way::Failed);
         Totals {
             parts: Tried::of([self.n].into_iter()),
             lines: Tried::of(self.lines.iter().map(|line| line.n)),
-            ways: ways(&self.lines, |way| !matches!(way, Way::Returned | Way::Failed)),
+            ways: ways(&self.lines, |way| !way.is_of_call()),
             triggers: ways(&self.triggers, |_| true),
-            calls: ways(&self.lines, is_call),
+            calls: ways(&self.lines, Way::is_of_call),
         }
     }
 }

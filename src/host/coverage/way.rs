@@ -31,3 +31,10 @@ pub enum Way {
     #[strum(to_string = "did not fire")]
     NotFired,
 }
+
+impl Way {
+    /// Whether it comes of a call.
+    pub fn is_of_call(self) -> bool {
+        matches!(self, Way::Returned | Way::Failed)
+    }
+}

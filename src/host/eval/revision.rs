@@ -74,15 +74,11 @@ impl Revision {
         let mut folders: HashMap<&Path, PathBuf> = HashMap::new();
         for program in programs {
             let own = program.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-            let then = match folders.get(own) {
-                Some(then) => then.clone(),
-                None => {
-                    let target = root.path().join(folders.len().to_string());
-                    check_out(revision, own, &target, secrets).await?
-                }
-            };
-            folders.insert(own, then.clone());
-            let then = then.join(program.file_name().unwrap_or_default());
+            if !folders.contains_key(own) {
+                let target = root.path().join(folders.len().to_string());
+                folders.insert(own, check_out(revision, own, &target, secrets).await?);
+            }
+            let then = folders[own].join(program.file_name().unwrap_or_default());
             if !then.is_file() {
                 return Err(RevisionError::NoProgram { revision: revision.to_owned(), program: program.to_owned() });
             }

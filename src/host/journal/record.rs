@@ -5,13 +5,13 @@
 //! place, and the file beside it the values (`secrets.rs`). In memory records are whole; what is shown of them goes
 //! through [`Record::shown`]. What users write is no secret: it is in the journal, whose mode is 0600.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::host::journal::wire::{EntryWire, FileWire, ForkedFrom, ToolWire, finish_name, finish_named};
 use crate::host::settings::SettingsWire;
+use crate::host::text::hex;
 use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
 use crate::vm::protocol::settings::Settings;
@@ -545,11 +545,7 @@ impl Serialize for ChunkText {
         if let Ok(text) = std::str::from_utf8(&self.0) {
             return serializer.serialize_str(text);
         }
-        let mut hex = String::with_capacity(self.0.len() * 2);
-        for byte in self.0.iter() {
-            let _ = write!(hex, "{byte:02x}");
-        }
-        HexWire { hex }.serialize(serializer)
+        HexWire { hex: hex(&self.0) }.serialize(serializer)
     }
 }
 

@@ -109,12 +109,11 @@ impl Launch {
     ) -> Result<Opened, LaunchError> {
         let opened = async {
             let tools = inventory(&equipment.tools);
-            let (text, program, findings) = match source {
-                Source::Files(files) if self.changed.is_some() => {
-                    let changed = self.changed.as_deref();
-                    load(Source::Watched(files, &mut |tools| load_files_with(files, tools, changed)), &tools)?
-                }
-                source => load(source, &tools)?,
+            let (text, program, findings) = if let (Source::Files(files), Some(_)) = (&source, &self.changed) {
+                let changed = self.changed.as_deref();
+                load(Source::Watched(files, &mut |tools| load_files_with(files, tools, changed)), &tools)?
+            } else {
+                load(source, &tools)?
             };
             let traces = self.telemetry(first_file(&program).as_deref())?;
             Ok((self.cast(&program, first_file(&program), begun).await?, text, program, findings, traces))

@@ -5,6 +5,7 @@ use reqwest::Url;
 use serde::Deserialize;
 
 use crate::host::keys::pairs;
+use crate::host::secrets::MASK;
 
 /// `[otel]` of playhouse.toml.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -125,13 +126,14 @@ fn of_environment(environment: &OtelEnvironment) -> Result<Option<Url>, String> 
 /// Reads a URL; of a base the path is completed.
 fn url_of(text: &str, is_base: bool) -> Result<Url, String> {
     const PATH: &str = "/v1/traces";
-    let wrong = |what: &str| format!("`{text}` {what}; write it as in http://127.0.0.1:4318");
+    // A password is not to be shown, also where the rest is no URL.
+    let shown = if text.contains('@') { MASK } else { text };
+    let wrong = |what: &str| format!("`{shown}` {what}; write it as in http://127.0.0.1:4318");
     let mut url = Url::parse(text.trim()).map_err(|error| wrong(&format!("is no URL ({error})")))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("does not begin with http:// or https://"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // The password is not to be shown.
         return Err("it holds a user name or a password; write an `authorization` into `headers`".to_owned());
     }
     if url.port() == Some(4317) {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::host::otel::context::{SpanId, TraceId, TraceParent};
+use crate::host::secrets::Secrets;
 use crate::vm::protocol::Timestamp;
 
 /// Something that took its time.
@@ -78,6 +79,23 @@ impl From<u64> for Attribute {
 }
 
 impl Span {
+    /// One that begins; of it nothing is known yet.
+    pub(super) fn new(trace: TraceId, id: SpanId, parent: Option<SpanId>, name: String, start: Timestamp) -> Span {
+        Span {
+            trace,
+            id,
+            parent,
+            name,
+            is_client: false,
+            start,
+            end: start,
+            attributes: Vec::new(),
+            events: Vec::new(),
+            link: None,
+            error: None,
+        }
+    }
+
     /// Adds what is known of it.
     pub(super) fn set(&mut self, name: &'static str, value: impl Into<Attribute>) {
         self.attributes.push((name, value.into()));
@@ -87,6 +105,16 @@ impl Span {
     pub(super) fn ended(mut self, end: Timestamp) -> Span {
         self.end = end.max(self.start);
         self
+    }
+
+    /// Takes secrets out of what it tells.
+    pub(super) fn mask(&mut self, secrets: &Secrets) {
+        for (_, value) in &mut self.attributes {
+            if let Attribute::Text(text) = value {
+                *text = secrets.mask_text(text);
+            }
+        }
+        self.error = self.error.take().map(|error| secrets.mask_text(&error));
     }
 
     /// What others are told of it.

@@ -13,6 +13,7 @@ use crate::host::otel::context::{SpanId, TraceId, TraceParent};
 use crate::host::otel::names;
 use crate::host::otel::spans::{Attribute, Span, SpanEvent};
 use crate::host::otel::work::{Where, Work};
+use crate::host::secrets::Secrets;
 use crate::lang::program::Program;
 use crate::vm::protocol::{
     CallId, Effect, Evaluation, Fact, FrameId, Outcome, Place, Progress, Report, Ruling, Timestamp,
@@ -32,6 +33,8 @@ pub struct Tracer {
     /// The program has come to its end.
     is_over: bool,
     work: Work,
+    /// What secret variables were given: people say it, and replies set it, before anybody knows it for a secret.
+    hidden: Secrets,
     finished: Vec<Span>,
 }
 
@@ -74,6 +77,7 @@ impl Tracer {
             time,
             is_over: false,
             work: Work::new(begun, captures),
+            hidden: Secrets::new(),
             finished: Vec::new(),
         }
     }
@@ -96,12 +100,14 @@ impl Tracer {
     /// Something has happened; the machine is about to handle it.
     pub fn recorded(&mut self, time: Timestamp, body: &RecordBody) {
         self.time = time;
+        let n_before = self.finished.len();
         self.work.recorded(&self.session, time, body, &mut self.finished);
+        self.mask_from(n_before);
     }
 
     /// The machine did something after the last record.
     pub fn moved(&mut self, progress: &Progress) {
-        let time = self.time;
+        let (time, n_before) = (self.time, self.finished.len());
         self.frames.moved(progress);
         if self.stretch.is_none() && !self.is_over && begins(progress) {
             self.begin_stretch(time);
@@ -114,12 +120,22 @@ impl Tracer {
             Progress::Finished(outcome) => self.over(outcome, time),
             Progress::Blocked(_) | Progress::Reached(_) => {}
         }
+        self.mask_from(n_before);
     }
 
     /// Nothing more is told: what is not over ends where it is. If the session goes on, those spans come again.
     pub fn end(&mut self) {
+        let n_before = self.finished.len();
         self.end_stretch(self.time, None);
         self.work.end(self.time, &mut self.finished);
+        self.mask_from(n_before);
+    }
+
+    /// Spans that have just ended tell no secret that is known by then: the same live and later.
+    fn mask_from(&mut self, n_before: usize) {
+        if !self.hidden.is_empty() {
+            self.finished[n_before..].iter_mut().for_each(|span| span.mask(&self.hidden));
+        }
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "what else happens is no event of a span")]
@@ -136,6 +152,9 @@ impl Tracer {
             Fact::TurnFinished { .. } => self.work.turn_over(&report.fact, time, &mut self.finished),
             Fact::UserMessage { text } => self.said(text, true),
             Fact::Said { text } => self.said(text, false),
+            Fact::VariableSet { value, .. } if self.captures && value.is_secret() => {
+                self.hidden.add_value(value.value());
+            }
             _ => {}
         }
     }
@@ -198,19 +217,10 @@ impl Tracer {
         self.n_stretches += 1;
         let trace = |n| self.parent.map_or_else(|| TraceId::of(&self.session, n), |parent| parent.trace);
         let root = |n| SpanId::of(&self.session, names::INVOKE_WORKFLOW, [n, 0, 0]);
-        let mut span = Span {
-            trace: trace(self.n_stretches),
-            id: root(self.n_stretches),
-            parent: self.parent.map(|parent| parent.span),
-            name: format!("{} {}", names::INVOKE_WORKFLOW, self.program),
-            is_client: false,
-            start: time,
-            end: time,
-            attributes: Vec::new(),
-            events: Vec::new(),
-            link: (before > 0).then(|| (trace(before), root(before))),
-            error: None,
-        };
+        let name = format!("{} {}", names::INVOKE_WORKFLOW, self.program);
+        let parent = self.parent.map(|parent| parent.span);
+        let mut span = Span::new(trace(self.n_stretches), root(self.n_stretches), parent, name, time);
+        span.link = (before > 0).then(|| (trace(before), root(before)));
         span.set(names::OPERATION, names::INVOKE_WORKFLOW);
         span.set(names::KIND, "CHAIN");
         span.set(names::WORKFLOW, &*self.program);
@@ -313,19 +323,8 @@ impl Tracer {
     /// A span inside another one; the numbers tell it from others with the name's first word.
     fn span(&self, around: &Span, name: String, [frame, n_reached]: [u64; 2], time: Timestamp) -> Span {
         let what = name.split(' ').next().unwrap_or_default();
-        Span {
-            trace: around.trace,
-            id: SpanId::of(&self.session, what, [self.n_stretches, frame, n_reached]),
-            parent: Some(around.id),
-            name,
-            is_client: false,
-            start: time,
-            end: time,
-            attributes: Vec::new(),
-            events: Vec::new(),
-            link: None,
-            error: None,
-        }
+        let id = SpanId::of(&self.session, what, [self.n_stretches, frame, n_reached]);
+        Span::new(around.trace, id, Some(around.id), name, time)
     }
 }
 

@@ -9,6 +9,7 @@ use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span as SpanWire, Status};
 use prost::Message;
 
+use crate::host::otel::context::{SpanId, TraceId};
 use crate::host::otel::names;
 use crate::host::otel::spans::{Attribute, Span, SpanEvent};
 use crate::host::secrets::Secrets;
@@ -36,16 +37,13 @@ pub fn encode(spans: &[Span], service: Option<&str>, secrets: &Secrets) -> Vec<u
 
 fn wire_span(span: &Span, secrets: &Secrets) -> SpanWire {
     let kind = if span.is_client { SpanKind::Client } else { SpanKind::Internal };
-    let link = |(trace, id): &(crate::host::otel::context::TraceId, crate::host::otel::context::SpanId)| Link {
+    let link = |(trace, id): &(TraceId, SpanId)| Link {
         trace_id: trace.bytes().to_vec(),
         span_id: id.bytes().to_vec(),
         flags: SAMPLED,
         ..Link::default()
     };
-    let status = span
-        .error
-        .as_ref()
-        .map(|message| Status { message: secrets.mask_text(message), code: StatusCode::Error.into() });
+    let failed = |message: &String| Status { message: secrets.mask_text(message), code: StatusCode::Error.into() };
     SpanWire {
         trace_id: span.trace.bytes().to_vec(),
         span_id: span.id.bytes().to_vec(),
@@ -58,7 +56,7 @@ fn wire_span(span: &Span, secrets: &Secrets) -> SpanWire {
         attributes: wire_attributes(&span.attributes, secrets),
         events: span.events.iter().map(|event| wire_event(event, secrets)).collect(),
         links: span.link.iter().map(link).collect(),
-        status,
+        status: span.error.as_ref().map(failed),
         ..SpanWire::default()
     }
 }

@@ -149,7 +149,7 @@ impl Work {
         // How long is waited before it is asked again.
         let asked = Timestamp(time.0.saturating_add(i64::try_from(start.delay_ms).unwrap_or(0)));
         let id = SpanId::of(session, names::CHAT, [start.turn.0, 0, 0]);
-        let mut span = self.chat(&self.model, id, place.frame, place, asked);
+        let mut span = self.chat(&self.model, id, (place.trace, place.frame), asked);
         if self.captures {
             span.set(names::INPUT_MESSAGES, input_messages(&start.messages));
         }
@@ -208,12 +208,13 @@ impl Work {
         let id = SpanId::of(session, names::EXECUTE_TOOL, [call.0, attempt.into(), 0]);
         let span = match kind {
             CallKind::Model => {
-                let mut span = self.chat(&self.model, id, place.line, place, time);
+                let mut span = self.chat(&self.model, id, (place.trace, place.line), time);
                 span.set(names::OUR_PURPOSE, "plan");
                 span
             }
             CallKind::Tool | CallKind::Playbook | CallKind::Plan => {
-                let mut span = work_span(format!("{} {name}", names::EXECUTE_TOOL), id, place.line, place, time);
+                let mut span =
+                    Span::new(place.trace, id, Some(place.line), format!("{} {name}", names::EXECUTE_TOOL), time);
                 span.set(names::OPERATION, names::EXECUTE_TOOL);
                 span.set(names::KIND, "TOOL");
                 span.set(names::TOOL, &*name);
@@ -247,10 +248,10 @@ impl Work {
         let span = span.ended(time);
         finished.push(match outcome {
             OutcomeWire::Value { value, secret } => {
-                let shown = if *secret { Value::str(MASK) } else { value.clone() };
                 let mut span = span;
                 if self.captures {
-                    span.set(names::TOOL_RESULT, shown.to_json());
+                    let shown = if *secret { Value::str(MASK).to_json() } else { value.to_json() };
+                    span.set(names::TOOL_RESULT, shown);
                 }
                 span
             }
@@ -265,7 +266,7 @@ impl Work {
     pub(super) fn start_question(&mut self, session: &str, question: QuestionId, place: Where, time: Timestamp) {
         let model = self.classifier.strip_prefix("model:").unwrap_or(&self.model);
         let id = SpanId::of(session, "classifier", [question.0, 0, 0]);
-        let mut span = self.chat(model, id, place.line, place, time);
+        let mut span = self.chat(model, id, (place.trace, place.line), time);
         span.set(names::OUR_PURPOSE, "classifier");
         self.questions.push((question, span));
     }
@@ -291,9 +292,9 @@ impl Work {
     }
 
     /// A request to a model.
-    fn chat(&self, model: &str, id: SpanId, parent: SpanId, place: Where, time: Timestamp) -> Span {
+    fn chat(&self, model: &str, id: SpanId, (trace, parent): (TraceId, SpanId), time: Timestamp) -> Span {
         let (provider, model) = model.split_once(':').unwrap_or((names::OURSELVES, model));
-        let mut span = work_span(format!("{} {model}", names::CHAT), id, parent, place, time);
+        let mut span = Span::new(trace, id, Some(parent), format!("{} {model}", names::CHAT), time);
         span.is_client = true;
         span.set(names::OPERATION, names::CHAT);
         span.set(names::KIND, "LLM");
@@ -301,22 +302,6 @@ impl Work {
         span.set(names::PROVIDER, provider);
         span.set(names::MODEL, model);
         span
-    }
-}
-
-fn work_span(name: String, id: SpanId, parent: SpanId, place: Where, time: Timestamp) -> Span {
-    Span {
-        trace: place.trace,
-        id,
-        parent: Some(parent),
-        name,
-        is_client: false,
-        start: time,
-        end: time,
-        attributes: Vec::new(),
-        events: Vec::new(),
-        link: None,
-        error: None,
     }
 }
 
@@ -335,5 +320,5 @@ fn set_usage(span: &mut Span, usage: Usage) {
 
 #[allow(clippy::cast_precision_loss, reason = "nobody waits for 2^53 milliseconds")]
 fn seconds_between(from: Timestamp, to: Timestamp) -> f64 {
-    (to.0 - from.0).max(0) as f64 / 1000.0
+    to.0.saturating_sub(from.0).max(0) as f64 / 1000.0
 }

@@ -131,7 +131,7 @@ impl<'p> Counter<'p> {
 
     /// From the record before to this one the machine has waited for one thing, where it stood.
     fn time_passed(&mut self, session: &mut Session, record: &Record) {
-        let ms = u64::try_from(record.time - session.time.0).unwrap_or(0);
+        let ms = u64::try_from(record.time.saturating_sub(session.time.0)).unwrap_or(0);
         session.time = Timestamp(record.time);
         // Nothing was done while no process had it.
         if ms == 0 || record.body.reopens() {
@@ -147,7 +147,7 @@ impl<'p> Counter<'p> {
         let usage = usage.to_usage();
         let spent = Spent {
             prompt_tokens: usage.prompt_tokens,
-            cached_tokens: usage.cached_tokens,
+            cached_tokens: usage.cached_tokens.min(usage.prompt_tokens),
             completion_tokens: usage.completion_tokens,
             ms: 0,
             cost: self.cost(model, usage),

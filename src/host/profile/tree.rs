@@ -115,11 +115,16 @@ impl Node {
 }
 
 impl Spent {
+    /// Those of requests and replies.
+    pub fn tokens(&self) -> u64 {
+        self.prompt_tokens + self.completion_tokens
+    }
+
     /// How much that is, in tokens, milliseconds or money.
     #[allow(clippy::cast_precision_loss, reason = "2^53 tokens or milliseconds are more than anybody spends")]
     pub fn of(&self, measure: Measure) -> f64 {
         match measure {
-            Measure::Tokens => (self.prompt_tokens + self.completion_tokens) as f64,
+            Measure::Tokens => self.tokens() as f64,
             Measure::Time => self.ms as f64,
             Measure::Cost => self.cost,
         }

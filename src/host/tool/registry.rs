@@ -345,22 +345,8 @@ impl Entry {
 /// the journal and shown to models.
 fn hidden(call: &StartCall) -> Arc<Secrets> {
     let secrets = Secrets::new();
-    let mut values: Vec<&Value> = call
-        .arguments
-        .iter()
-        .filter(|(_, argument)| argument.is_secret())
-        .map(|(_, argument)| argument.value())
-        .collect();
-    while let Some(value) = values.pop() {
-        match value {
-            Value::Str(text) => {
-                secrets.add(text);
-            }
-            Value::List(items) => values.extend(items.iter()),
-            Value::Map(members) => values.extend(members.values()),
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
-        }
-    }
+    let secret = call.arguments.iter().filter(|(_, argument)| argument.is_secret());
+    secret.for_each(|(_, argument)| secrets.add_value(argument.value()));
     Arc::new(secrets)
 }
 

@@ -1,10 +1,10 @@
 //! A report as JUnit's XML, as Jenkins, GitLab and others read it: a suite for each file, a case for all that it says.
 //! What is undecided is an error.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::serve::report::{CaseReport, FileReport, Problem, Report, TestVerdict};
+use crate::serve::report::{CaseReport, FileReport, Report, TestVerdict};
+use crate::serve::show::sheet;
 
 impl Report {
     /// The whole document.
@@ -45,7 +45,7 @@ fn suite(xml: &mut String, file: &FileReport) {
 }
 
 fn fault(xml: &mut String, element: &str, kind: &str, case: &CaseReport) {
-    let message = case.problems.first().map_or("", |problem: &Problem| problem.text.lines().next().unwrap_or(""));
+    let message = case.problems.first().map_or("", |problem| problem.text.lines().next().unwrap_or(""));
     let (message, text) = (escaped(message), escaped(case.text.trim_end()));
     let _ =
         writeln!(xml, ">\n      <{element} message=\"{message}\" type=\"{kind}\">{text}</{element}>\n    </testcase>");
@@ -72,28 +72,10 @@ fn seconds(ms: u64) -> String {
 }
 
 /// Text inside of elements and attributes. What XML 1.0 has no place for is replaced, line breaks stay as they are.
-fn escaped(text: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| !matches!(c, '&' | '<' | '>' | '"' | '\'' | '\n' | '\r' | '\t') && is_char(c);
-    if text.chars().all(is_plain) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&apos;"),
-            // In attributes a reader makes spaces of them otherwise.
-            '\n' => escaped.push_str("&#10;"),
-            '\r' => escaped.push_str("&#13;"),
-            '\t' => escaped.push_str("&#9;"),
-            c if is_char(c) => escaped.push(c),
-            _ => escaped.push('\u{fffd}'),
-        }
-    }
-    Cow::Owned(escaped)
+fn escaped(text: &str) -> String {
+    let text: String = text.chars().map(|c| if is_char(c) { c } else { '\u{fffd}' }).collect();
+    // In attributes a reader makes spaces of them otherwise.
+    sheet::escaped(&text).replace('\n', "&#10;").replace('\r', "&#13;").replace('\t', "&#9;")
 }
 
 /// What XML 1.0 allows, section 2.2.

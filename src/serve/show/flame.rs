@@ -85,7 +85,7 @@ fn node_json(node: &Node) -> Json {
     json!({
         "name": node.name,
         "part": part,
-        "tokens": node.spent.prompt_tokens + node.spent.completion_tokens,
+        "tokens": node.spent.tokens(),
         "cached": node.spent.cached_tokens,
         "time": node.spent.ms,
         "cost": node.spent.cost,

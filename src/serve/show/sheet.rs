@@ -38,7 +38,7 @@ impl Sheet<'_> {
     }
 }
 
-/// Text as it stands in markup, also inside of quotation marks.
+/// Text as it stands in HTML and XML, also inside of quotation marks.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -47,7 +47,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
+            '\'' => escaped.push_str("&apos;"),
             c => escaped.push(c),
         }
     }

@@ -89,18 +89,14 @@ pub(super) async fn look(checks: &[DatabaseCheck], opened: &Opened, session: &Ar
 async fn wanted(as_if: &[ExpectedCall], same: &ExpectedCall, opened: &Opened, session: &Arc<str>) -> Found {
     let fresh = opened.again().await.map_err(|error| format!("there are no fresh tools: {error}"))?;
     let mut caller = Caller::new(&fresh.world.tools, session);
-    let found = async {
-        for call in as_if.iter().chain([same]) {
-            let found = caller.call(call).await;
-            let found =
-                found.map_err(|error| format!("the wanted state cannot be made: {} gives {error}", call.text()))?;
-            if std::ptr::eq(call, same) {
-                return Ok(found);
-            }
+    let mut found = Ok(Value::Null);
+    for call in as_if.iter().chain([same]) {
+        let error = |error| format!("the wanted state cannot be made: {} gives {error}", call.text());
+        found = caller.call(call).await.map_err(error);
+        if found.is_err() {
+            break;
         }
-        Err("nothing is compared".to_owned())
-    };
-    let found = found.await;
+    }
     fresh.close().await;
     found
 }

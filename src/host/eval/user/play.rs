@@ -16,7 +16,6 @@ use crate::host::launch::{Launch, LaunchError, Opened, Source, StartOptions, inv
 use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::{Llm, ModelKind};
 use crate::host::patterns::{Polarity, answer};
-use crate::host::resource::prices::PriceTable;
 use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription, Wanted};
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
@@ -79,6 +78,9 @@ pub enum Invalid {
     /// The model that played the user made something up.
     #[error("the user's model made up {0:?}, which is neither in the brief nor in the transcript")]
     Invented(String),
+    /// What the user said cannot be given to the program, and why.
+    #[error("what the user says is not taken: {0}")]
+    Unheard(String),
     /// The model that played the user did not play it.
     #[error("the user's model: {0}")]
     NoAnswer(NoAnswer),
@@ -174,7 +176,7 @@ fn checks(file: &UserFile, opened: &Opened, Rules { mut written, read }: Rules<'
     written.splice(0..0, file.checks.iter().cloned());
     let mut findings = check_tools(&file.database, &opened.world.tools);
     match Checks::new(written, &opened.program, &inventory(&opened.world.tools), read) {
-        Ok(checks) if findings.is_empty() => Ok(checks.with_prices(PriceTable::clone(&opened.world.options.prices))),
+        Ok(checks) if findings.is_empty() => Ok(checks.with_prices(opened.world.options.prices.clone())),
         Ok(_) => Err(UserError::Checks(findings)),
         Err(more) => {
             findings.extend(more);
@@ -187,9 +189,8 @@ fn checks(file: &UserFile, opened: &Opened, Rules { mut written, read }: Rules<'
 /// have come.
 fn cut_off(verified: &mut Verified, kind: Option<&CheckKind>, why: &str) {
     let is_of_end = match kind {
-        // A look at the database.
-        None => true,
-        Some(CheckKind::AtEnd(_) | CheckKind::Matches { .. } | CheckKind::Judge(_)) => true,
+        // What is no check is a look at the database.
+        None | Some(CheckKind::AtEnd(_) | CheckKind::Matches { .. } | CheckKind::Judge(_)) => true,
         Some(
             CheckKind::Happens(_)
             | CheckKind::Never(_)
@@ -281,8 +282,14 @@ impl<'a> Player<'a> {
                 Err(ended) => return ended,
             };
             self.n_messages += 1;
-            // A session that has ended says so by its last event.
-            let _ = self.give(handle, wanted, &words).await;
+            match self.give(handle, wanted, &words).await {
+                // It would wait for ever.
+                Err(error @ (SendError::TooLarge { .. } | SendError::Busy)) => {
+                    return Ended::Invalid(Invalid::Unheard(error.to_string()));
+                }
+                // A session that has ended, or wants something else by now, says so by its events.
+                Ok(()) | Err(SendError::Gone(_) | SendError::Refused(_)) => {}
+            }
         }
         Ended::Program
     }

@@ -79,10 +79,7 @@ pub(super) fn read(file: FileId, text: &str) -> Result<UserFile, Vec<Diagnostic>
 }
 
 fn read_top(reader: &mut Reader, lines: &[Line<'_>]) -> UserFile {
-    let top = reader.top(lines, KEYS);
-    for &line in &top.headings {
-        reader.unknown_heading(line, &HEADINGS);
-    }
+    let top = reader.top(lines, KEYS, &HEADINGS);
     let mut user = UserFile {
         title: top.title,
         description: top.description,
@@ -246,11 +243,10 @@ fn database(item: &str) -> Result<DatabaseKind, Wrong> {
         let same = call(same.ok_or_else(form)?.trim())?;
         return if same.result.is_none() { Ok(DatabaseKind::Same { as_if, same }) } else { Err(form()) };
     }
-    let is_named = leading_call(item)?.is_some();
-    if is_named {
-        let ExpectedCall { result: Some(expected), .. } = call(item)? else { return Err(form()) };
-        let call = ExpectedCall { result: None, ..call(item)? };
-        return Ok(DatabaseKind::Answers { call: Lookup::Named(call), expected });
+    if leading_call(item)?.is_some() {
+        let mut named = call(item)?;
+        let expected = named.result.take().ok_or_else(form)?;
+        return Ok(DatabaseKind::Answers { call: Lookup::Named(named), expected });
     }
     // What is looked for may have an arrow in it, and what is expected has none before its JSON.
     let arrows = item.match_indices(" -> ").map(|(at, arrow)| (&item[..at], &item[at + arrow.len()..]));

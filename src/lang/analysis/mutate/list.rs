@@ -1,7 +1,6 @@
 //! Which mutants a program has.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::analysis::mutate::bounds::{counted, moved};
 use crate::analysis::mutate::change::{Change, ToolsOf};
@@ -112,9 +111,9 @@ impl List<'_> {
             (format!("{} ", program.unique_name(playbook.id)), ToolsOf::Playbook(playbook.id), playbook.title_span)
         }));
         for (whose, of, span) in lists {
-            let denied: Vec<Arc<str>> = of.list(program).deny.clone();
-            for name in denied {
-                self.add(format!("{whose}tools {name} deny drop"), Site::Tools, span, Some(Change::Permit(of, name)));
+            for name in &of.list(program).deny {
+                let change = Change::Permit(of, name.clone());
+                self.add(format!("{whose}tools {name} deny drop"), Site::Tools, span, Some(change));
             }
         }
     }

@@ -33,17 +33,13 @@ impl RulesFile {
     pub(crate) fn parse(file: FileId, text: &str) -> Result<RulesFile, Vec<Diagnostic>> {
         let (lines, sections) = split(text);
         let mut reader = Reader::new(file);
-        let top = reader.top(&lines, KEYS);
+        let top = reader.top(&lines, KEYS, &[]);
         for item in &top.items {
             reader.unknown_key(item, KEYS);
         }
         if !top.settings.is_empty() {
             let first = lines.iter().copied().find(|line| line.text().starts_with("- setting"));
             reader.report(first.unwrap_or(Line::EMPTY), "unknown-key", "rules set nothing", format!("keys are {KEYS}"));
-        }
-        for &line in &top.headings {
-            let message = format!("`{}` is no section", line.text());
-            reader.report(line, "unknown-heading", message, "begin sections with `## `");
         }
         let rules: Vec<Written> = sections.iter().flat_map(|section| read_section(&mut reader, section)).collect();
         if rules.is_empty() && reader.findings.is_empty() {

@@ -19,6 +19,7 @@ use crate::host::launch::{
 use crate::host::llm::ModelKind;
 use crate::host::llm::embedded::Embedded;
 use crate::host::program::{ProgramText, ToolInventory};
+use crate::host::resource::prices::PriceTable;
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
 use crate::lang::program::Program;
@@ -64,6 +65,8 @@ pub(crate) struct Played {
     pub(crate) journal: MemoryJournal,
     /// The tools that there were.
     pub(crate) tools: ToolInventory,
+    /// What models cost.
+    pub(crate) prices: Arc<PriceTable>,
     /// The program's text.
     pub(crate) text: ProgramText,
     /// Whether it can have changed anything outside of the session: tools that write are not all canned.
@@ -172,17 +175,16 @@ async fn play_in(
         Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
             let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
             let stretches = vec![Stretch { outcome, ..Stretch::default() }];
-            let (problems, summary, answers) = (Vec::new(), Summary::default(), Vec::new());
-            let journal = MemoryJournal::new();
             return Ok(Played {
                 stretches,
-                problems,
-                summary,
-                answers,
+                problems: Vec::new(),
+                summary: Summary::default(),
+                answers: Vec::new(),
                 model: ModelKind::Recorded,
                 run: None,
-                journal,
+                journal: MemoryJournal::new(),
                 tools: ToolInventory::default(),
+                prices: Arc::default(),
                 text: ProgramText::default(),
                 acts_outside: false,
             });
@@ -213,9 +215,19 @@ async fn play_in(
                     check_take(&name, take, stretches.last())?;
                 }
                 let run = Run::listened(SESSION.into(), opened.program.clone(), events).with_arguments(given);
-                let (run, tools) = (Some(run), inventory(&opened.world.tools));
-                let (model, text, acts_outside) = (opened.world.llm.kind(), opened.text.clone(), opened.acts_outside());
-                Ok(Played { stretches, problems, summary, answers, model, run, journal, tools, text, acts_outside })
+                Ok(Played {
+                    stretches,
+                    problems,
+                    summary,
+                    answers,
+                    model: opened.world.llm.kind(),
+                    run: Some(run),
+                    journal,
+                    tools: inventory(&opened.world.tools),
+                    prices: opened.world.options.prices.clone(),
+                    text: opened.text.clone(),
+                    acts_outside: opened.acts_outside(),
+                })
             })
         }
         Err(error) => Err(error),

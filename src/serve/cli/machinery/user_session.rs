@@ -7,7 +7,6 @@ use crate::host::checks::Verdict;
 use crate::host::eval::measured;
 use crate::host::eval::user::{self, Company, Ended, UserError, UserFile, UserRun};
 use crate::host::launch::Launch;
-use crate::lang::evaluation::checks::CheckKind;
 use crate::serve::cli::machinery::beside::read;
 use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
 use crate::serve::cli::machinery::test_session::furnish;
@@ -42,8 +41,7 @@ impl UserCase {
 
     /// Whether something is asked of a judge.
     pub(crate) fn asks_judge(&self) -> bool {
-        let all = self.file.checks.iter().chain(&self.rules.written);
-        all.into_iter().any(|written| matches!(written.check.kind, CheckKind::Judge(_)))
+        self.file.checks.iter().chain(&self.rules.written).any(|written| written.question().is_some())
     }
 
     /// Plays it once against `program`. The error says why it cannot begin.

@@ -2,6 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::host::text::hex;
+
 /// The SHA-256 of texts in order, each with its length, so that no two sequences have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key([u8; 32]);
@@ -33,6 +35,6 @@ impl Key {
 
     /// In hexadecimal digits.
     pub(crate) fn text(self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.0)
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::host::coverage::{Line, Part, Way};
+use crate::host::coverage::{Line, Part};
 use crate::serve::report::coverage::reported::Reported;
 
-/// What tests have reached; a line of the file with several lines of a playbook counts as often as the one of them that was reached most.
+/// What tests have reached; a line of the file with several lines of a playbook counts as often as the one of them that was
+/// reached most.
 pub fn lcov(reported: Reported<'_>) -> String {
     let mut text = String::new();
     for (file, _, parts) in reported.tests.files() {
@@ -31,8 +32,7 @@ fn write_branches(text: &mut String, parts: &[&Part]) {
     let (mut n_found, mut n_hit) = (0, 0);
     let mut blocks: BTreeMap<usize, usize> = BTreeMap::new();
     for line in parts.iter().flat_map(|part| &part.lines) {
-        let is_call = |(way, _): &&(Way, u64)| matches!(way, Way::Returned | Way::Failed);
-        let (calls, ways): (Vec<_>, Vec<_>) = line.ways.iter().partition(is_call);
+        let (calls, ways): (Vec<_>, Vec<_>) = line.ways.iter().partition(|(way, _)| way.is_of_call());
         for outcomes in [ways, calls].into_iter().filter(|outcomes| !outcomes.is_empty()) {
             let block = blocks.entry(line.at).or_default();
             for (branch, (_, n)) in outcomes.iter().enumerate() {

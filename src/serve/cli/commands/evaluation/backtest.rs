@@ -18,7 +18,7 @@ use crate::host::stored::look_at_all;
 use crate::host::travel::{Point, Step};
 use crate::serve::cli::commands::run::load;
 use crate::serve::cli::commands::sessions::kept::waited;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::output::Format;
 use crate::serve::cli::machinery::travel_text::step_text;
 use crate::serve::cli::machinery::world::{WorldArguments, journal_failure, launch_failure, sessions_place};
@@ -115,7 +115,7 @@ pub(crate) fn backtest(console: &Console, arguments: &BacktestArguments) -> Resu
     let n_left_out = findings.found.len().saturating_sub(arguments.limit.unwrap_or(usize::MAX));
     findings.found.drain(..n_left_out);
     put(&match arguments.format {
-        Format::Text => text(&findings),
+        Format::Text => clean(&text(&findings)),
         Format::Json => format!("{}\n", to_json(&findings)),
     })?;
     Ok(Exit::Finished)

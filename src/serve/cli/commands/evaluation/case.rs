@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::render;
-use crate::host::checks::{self, Verified};
+use crate::host::checks::Verified;
 use crate::host::eval::measured::{Trial, Verdict};
 use crate::host::eval::part::steps;
 use crate::host::eval::schedule::Attempt;
@@ -15,16 +15,18 @@ use crate::host::launch::{Choices, Launch, Workshop};
 use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::script::{Repeat, Script, ScriptEntry};
 use crate::host::llm::{Llm, ModelKind};
+use crate::host::summary::Summary;
 use crate::host::text::text_hash;
 use crate::host::travel::Run;
 use crate::lang::SourceText;
 use crate::serve::cli::commands::test::CONVERSATION;
 use crate::serve::cli::commands::test::checked::{asks_judge, checked};
 use crate::serve::cli::commands::test::compare::{Compared, compare};
+use crate::serve::cli::machinery::beside::read;
 use crate::serve::cli::machinery::company::Company;
 use crate::serve::cli::machinery::rules_file::RULES;
 use crate::serve::cli::machinery::test_file::{ExpectedOutcome, TestFile, TestStepKind};
-use crate::serve::cli::machinery::test_session::{Played, play_with};
+use crate::serve::cli::machinery::test_session::play_with;
 use crate::serve::cli::machinery::user_session::UserCase;
 use crate::serve::report::{CaseReport, TestVerdict};
 use crate::span::Sources;
@@ -79,8 +81,7 @@ impl Case {
         if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             return Err(format!("{name}: this is no case; the names of cases end in {}", ENDINGS.join(" or ")));
         }
-        let text =
-            std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
+        let text = read(path)?;
         let hash = text_hash([("", text.as_str())]);
         let kind = if name.ends_with(USER) {
             CaseKind::User(Box::new(UserCase::read(path, color)?))
@@ -158,33 +159,27 @@ impl Case {
                     (false, _) => Verdict::Failed,
                 };
                 undecided.iter().for_each(|case| why.push_str(&case.text));
-                Ok(attempt(&played, verdict, why, broken_rule(&checked.verified, &sources)))
+                let is_live = played.model == ModelKind::Live;
+                let rule = broken_rule(&checked.verified, &sources);
+                let attempt = attempt(played.run.as_ref(), &played.summary, is_live, (verdict, why, rule));
+                Ok(Attempt { cost_of_others: checked.cost_of_judge, ..attempt })
             }
             CaseKind::User(user) => self.play_user(user, cast).await,
         }
     }
-}
 
-impl Case {
     async fn play_user(&self, case: &UserCase, cast: &Cast<'_>) -> Result<Attempt, String> {
         // Where nothing is done, nobody is paid for talking with it.
         let silent = matches!(cast.player, Player::Idle).then(silent);
         let user = silent.as_ref().or(cast.company.user.as_ref());
         let company = user::Company { user: user.map(|user| &**user), judge: cast.company.judge.as_ref() };
         let played = case.play(cast.program, cast.launch(), company).await?;
-        let (mut verdict, mut why) = case.verdict(&played);
+        let (verdict, why) = case.verdict(&played);
+        let came = (verdict, why, broken_rule(&played.verified, &case.sources));
+        let attempt = attempt(Some(&played.run), &played.summary, played.is_live, came);
         let is_unreachable = matches!(played.ended, Ended::Invalid(Invalid::NoAnswer(NoAnswer::Unreachable(_))));
-        let unreachable = unreachable(&played.run);
-        let is_transient = is_unreachable || unreachable.is_some();
-        if let Some(reason) = unreachable {
-            (verdict, why) = (Verdict::Invalid, reason);
-        }
-        let why = (verdict != Verdict::Passed).then_some(why);
-        let cost = played.summary.cost;
-        let model_ms = played.is_live.then_some(played.summary.model_ms);
-        let broken_rule = broken_rule(&played.verified, &case.sources);
-        let trial = Trial { verdict, why, cost, model_ms, broken_rule, steps: steps(&played.run) };
-        Ok(Attempt { trial, cost_of_others: played.cost_of_others, is_transient })
+        let is_transient = attempt.is_transient || is_unreachable;
+        Ok(Attempt { cost_of_others: played.cost_of_others, is_transient, ..attempt })
     }
 }
 
@@ -216,25 +211,31 @@ fn always(name: &str, reply: &str) -> Arc<dyn Llm> {
     Arc::new(Script::from_entries(name, vec![entry]))
 }
 
-/// What came of a session, and why it did not pass.
-fn attempt(played: &Played, verdict: Verdict, why: String, broken_rule: Option<Arc<str>>) -> Attempt {
-    let unreachable = played.run.as_ref().and_then(unreachable);
+/// What came of a session: how it came out, why, and which rule was broken.
+fn attempt(
+    run: Option<&Run>,
+    summary: &Summary,
+    is_live: bool,
+    (verdict, why, broken_rule): (Verdict, String, Option<Arc<str>>),
+) -> Attempt {
+    let unreachable = run.and_then(unreachable);
     let is_transient = unreachable.is_some();
-    let (verdict, why) = match unreachable {
-        Some(why) => (Verdict::Invalid, Some(why)),
-        None => (verdict, (verdict != Verdict::Passed).then_some(why)),
-    };
-    let steps = played.run.as_ref().map(steps).unwrap_or_default();
-    let cost = played.summary.cost;
-    let model_ms = (played.model == ModelKind::Live).then_some(played.summary.model_ms);
-    Attempt { trial: Trial { verdict, why, cost, model_ms, broken_rule, steps }, cost_of_others: None, is_transient }
+    let (verdict, why) = unreachable.map_or((verdict, why), |reason| (Verdict::Invalid, reason));
+    let why = (verdict != Verdict::Passed).then_some(why);
+    let model_ms = is_live.then_some(summary.model_ms);
+    let trial =
+        Trial { verdict, why, cost: summary.cost, model_ms, broken_rule, steps: run.map(steps).unwrap_or_default() };
+    Attempt { trial, cost_of_others: None, is_transient }
 }
 
 /// The first of the rules that was broken; checks of the case are none.
 fn broken_rule(verified: &[Verified], sources: &Sources) -> Option<Arc<str>> {
     let is_rule = |verified: &&Verified| sources.get(verified.file).is_some_and(|file| file.name.ends_with(RULES));
-    let mut broken = verified.iter().filter(|verified| matches!(verified.verdict, checks::Verdict::Broken(_)));
-    broken.find(is_rule).map(|verified| verified.label.clone())
+    verified
+        .iter()
+        .filter(is_rule)
+        .find(|verified| verified.verdict.is_no_at_end())
+        .map(|verified| verified.label.clone())
 }
 
 /// Why the model could not be asked, if the session ended for that: it says nothing about the program.

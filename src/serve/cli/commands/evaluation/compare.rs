@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::host::eval::compare::{ComparedCase, Comparison};
 use crate::host::eval::measured::{Measured, Verdict};
 use crate::host::eval::part::Part;
-use crate::host::stats::{Difference, Judgement, MIN_TO_DECIDE, Ratio, pass_all, score};
+use crate::host::stats::{Difference, Judgement, MIN_TO_DECIDE, Ratio, Tally, pass_all, score};
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
 use crate::serve::cli::commands::evaluation::side::{Side, Wanted};
 use crate::serve::cli::commands::evaluation::words::{
@@ -298,7 +298,7 @@ fn next_text(part: &Part) -> &str {
 }
 
 fn case_json(case: &ComparedCase) -> Value {
-    let tally = |tally: crate::host::stats::Tally| json!({ "passed": tally.n_passed(), "valid": tally.n_valid() });
+    let tally = |tally: Tally| json!({ "passed": tally.n_passed(), "valid": tally.n_valid() });
     let part = case.part.as_ref().map(|part| {
         json!({
             "after": part.after,

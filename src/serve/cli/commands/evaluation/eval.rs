@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::host::cassette::file::write_whole;
 use crate::host::eval::measured::{ENDING, Measured, MeasuredCase, Trial, Verdict};
 use crate::host::stats::{pass_all, pass_at, score};
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
@@ -14,7 +13,7 @@ use crate::serve::cli::commands::evaluation::side::{Side, Text};
 use crate::serve::cli::commands::evaluation::words::{self, heading, maybe, score_json};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
-use crate::serve::cli::machinery::output::{Format, table};
+use crate::serve::cli::machinery::output::{Format, table, write_whole};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,8 +57,7 @@ pub(crate) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit,
     })?;
     let measured = &measured[0];
     if let Some(out) = out {
-        write_whole(out, &measured.to_json())
-            .map_err(|cause| Failure::failed(format!("{}: cannot write: {cause}; check the folder", out.display())))?;
+        write_whole(out, &measured.to_json())?;
     }
     put(&match arguments.format {
         Format::Text => report(measured, spent),

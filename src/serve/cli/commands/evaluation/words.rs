@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::host::stats::{Interval, Score};
+use crate::serve::cli::machinery::console::count;
 
 /// `0.91`, `−0.07`.
 pub(super) fn number(value: f64) -> String {
@@ -39,7 +40,7 @@ pub(super) fn chance(p: f64) -> String {
 
 /// `24 cases × 10, 3 invalid, 1.92 spent`.
 pub(super) fn heading(n_cases: usize, k: &str, n_missing: usize, n_invalid: usize, spent: Option<f64>) -> String {
-    let mut heading = format!("{} × {k}", crate::serve::cli::machinery::console::count(n_cases, "case"));
+    let mut heading = format!("{} × {k}", count(n_cases, "case"));
     for (n, what) in [(n_missing, "not run"), (n_invalid, "invalid")] {
         if n > 0 {
             heading.push_str(&format!(", {n} {what}"));

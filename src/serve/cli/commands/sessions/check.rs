@@ -21,7 +21,7 @@ use crate::host::travel::Run;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
 use crate::serve::cli::machinery::beside::load_beside;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::output::Format;
 use crate::serve::cli::machinery::rules_file::RulesFile;
 use crate::serve::cli::machinery::world::journal_failure;
@@ -101,7 +101,7 @@ pub(super) fn check(console: &Console, kept: &Kept, arguments: &CheckArguments) 
     let found = Found { sessions: sessions.collect(), n_rules, n_others };
     let counts = found.counts();
     put(&match arguments.format {
-        Format::Text => found.text(&counts, (!kept.is_default).then_some(kept.place.path())),
+        Format::Text => clean(&found.text(&counts, (!kept.is_default).then_some(kept.place.path()))),
         Format::Json => format!("{}\n", found.json(&counts)),
     })?;
     Ok(if counts.broken > 0 {
@@ -132,7 +132,7 @@ fn read_rules(path: &Path, color: bool) -> Result<(Checks, String), Failure> {
     let launch = Launch::new(Workshop::default(), Choices::default());
     let config = launch.configure(&[path.with_file_name(&program)], &loaded);
     let config = config.map_err(|error| Failure::wrong(error.to_string()))?;
-    Ok((checks.with_prices((*config.session.prices).clone()), file_name(&program)))
+    Ok((checks.with_prices(config.session.prices.clone()), file_name(&program)))
 }
 
 /// The name of a file without its folders: where it stood may have changed since.

@@ -2,17 +2,18 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
 
-use crate::host::config::{Config, FileConfig};
+use crate::host::config::{Config, ConfigError, FileConfig};
 use crate::host::journal::record::Record;
-use crate::host::profile::{Measure, Node, Part, Profile, Row, Spent};
+use crate::host::profile::{Measure, Node, Part, Profile, Row, Spent, Step};
 use crate::host::replay::begun_of;
 use crate::host::resource::prices::PriceTable;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show::flame;
 use crate::serve::show::sheet::escaped;
@@ -83,7 +84,7 @@ pub(crate) fn profile(console: &Console, kept: &Kept, arguments: &ProfileArgumen
     }
     check_prices(console, &profile, measure)?;
     let text = match arguments.format {
-        ProfileFormat::Text => format!("{}\n{}", summary(&profile).join("\n"), texts(&profile, measure)),
+        ProfileFormat::Text => clean(&format!("{}\n{}", summary(&profile).join("\n"), texts(&profile, measure))),
         ProfileFormat::Folded => flame::folded(&profile, measure),
         ProfileFormat::Speedscope => format!("{}\n", flame::speedscope(&profile, measure)),
         ProfileFormat::Html => html(&profile, measure),
@@ -94,14 +95,14 @@ pub(crate) fn profile(console: &Console, kept: &Kept, arguments: &ProfileArgumen
 }
 
 /// The prices of `--config`, else of the configuration that the session was begun with, if that is there.
-fn prices(given: Option<&Path>, records: Option<&Vec<Record>>) -> Result<PriceTable, Failure> {
+fn prices(given: Option<&Path>, records: Option<&Vec<Record>>) -> Result<Arc<PriceTable>, Failure> {
     let begun = records.and_then(|records| begun_of(records).ok()?.given.config.clone());
     let kept = begun.map(|path| PathBuf::from(&*path)).filter(|path| path.is_file());
-    let Some(path) = given.map(Path::to_owned).or(kept) else { return Ok(PriceTable::default()) };
-    let wrong = |error: crate::host::config::ConfigError| Failure::wrong(error.to_string());
+    let Some(path) = given.map(Path::to_owned).or(kept) else { return Ok(Arc::default()) };
+    let wrong = |error: ConfigError| Failure::wrong(error.to_string());
     let file = FileConfig::find(Some(&path), None).map_err(wrong)?;
     let config = Config::resolve(&Default::default(), &Default::default(), &file, &Default::default());
-    Ok(PriceTable::clone(&config.map_err(wrong)?.session.prices))
+    Ok(config.map_err(wrong)?.session.prices)
 }
 
 /// A cost of which something is not known is told as such, and one of which nothing is known is none.
@@ -213,7 +214,7 @@ fn uses_table(profile: &Profile, measure: Measure) -> Table {
         Measure::Time => "TIME",
         Measure::Cost => "COST",
     };
-    let cells = |((part, name), spent): ((Part, std::sync::Arc<str>), Spent)| {
+    let cells = |((part, name), spent): (Step, Spent)| {
         vec![shown(&spent, measure), share(spent.of(measure), whole), flame::frame_name(part, &name)]
     };
     Table { head: vec![name, "SHARE", "FOR"], rows: profile.uses(measure).into_iter().map(cells).collect() }
@@ -321,7 +322,7 @@ fn total_of(node: &Node, part: Part) -> Spent {
 
 fn shown(spent: &Spent, measure: Measure) -> String {
     match measure {
-        Measure::Tokens => (spent.prompt_tokens + spent.completion_tokens).to_string(),
+        Measure::Tokens => spent.tokens().to_string(),
         Measure::Time => seconds(spent.ms),
         Measure::Cost => money(spent.cost),
     }

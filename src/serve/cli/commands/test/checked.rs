@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::{Checks, Verdict, Verified, verify};
 use crate::host::judge::Judge;
-use crate::lang::evaluation::checks::CheckKind;
 use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
 use crate::serve::cli::machinery::test_file::TestFile;
 use crate::serve::cli::machinery::test_session::Played;
@@ -19,6 +18,8 @@ pub(crate) struct Checked {
     pub(crate) findings: Vec<(&'static str, Vec<Diagnostic>)>,
     /// What came of each.
     pub(crate) verified: Vec<Verified>,
+    /// What the judge has cost; none: nobody was asked, or the price is not known.
+    pub(crate) cost_of_judge: Option<f64>,
 }
 
 /// Holds a run of the test at `path` against them; the texts of rules go into `sources`. Without a judge what is asked of
@@ -46,9 +47,10 @@ pub(crate) async fn checked(
     match Checks::new(written, &run.program, &played.tools, &mut read_schema(path, sources)) {
         Err(findings) => checked.findings.push(("checks", findings)),
         Ok(checks) => {
-            checked.verified = verify(&checks, run);
+            checked.verified = verify(&checks.with_prices(played.prices.clone()), run);
             if let Some(judge) = judge {
-                judge.settle(run, &mut checked.verified).await;
+                let usage = judge.settle(run, &mut checked.verified).await;
+                checked.cost_of_judge = played.prices.cost(&judge.llm().id(), &usage);
             }
         }
     }
@@ -58,8 +60,7 @@ pub(crate) async fn checked(
 /// Whether anything is asked of a judge, by the test at `path` or by the rules beside its program.
 pub(crate) fn asks_judge(path: &Path, test: &TestFile) -> bool {
     let rules = rules_of(&path.with_file_name(&test.program), &mut Sources::default());
-    let mut all = test.checks().chain(&rules.written);
-    all.any(|written| matches!(written.check.kind, CheckKind::Judge(_)))
+    test.checks().chain(&rules.written).any(|written| written.question().is_some())
 }
 
 impl Checked {

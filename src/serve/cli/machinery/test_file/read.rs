@@ -68,10 +68,7 @@ struct StretchReader {
 impl Reader {
     /// Title, description and the list of what is run.
     fn read_top(&mut self, lines: &[Line<'_>]) -> TestFile {
-        let top = self.top(lines, KEYS);
-        for &line in &top.headings {
-            self.unknown_heading(line, &HEADINGS);
-        }
+        let top = self.top(lines, KEYS, &HEADINGS);
         let mut test = TestFile {
             title: top.title,
             description: top.description,

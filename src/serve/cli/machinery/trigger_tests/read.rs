@@ -29,11 +29,7 @@ pub(super) fn read(file: FileId, text: &str) -> Result<TriggerTable, Vec<Diagnos
 }
 
 fn read_top(reader: &mut Reader, lines: &[Line<'_>]) -> TriggerTable {
-    let top = reader.top(lines, KEYS);
-    for &line in &top.headings {
-        let message = format!("`{}` is no section", line.text());
-        reader.report(line, "unknown-heading", message, "begin sections with `## `");
-    }
+    let top = reader.top(lines, KEYS, &[]);
     let (mut threshold, mut strict) = (None, true);
     for item in &top.items {
         match (item.key, item.value) {

@@ -1,6 +1,6 @@
 //! What mutants are judged with: the tests as they are without any, and the mutants of their programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -13,6 +13,7 @@ use crate::host::program::ProgramText;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::commands::test::ReadTest;
+use crate::serve::cli::machinery::beside::folder_of;
 use crate::serve::cli::machinery::console::Failure;
 
 /// A test that passes as long as nothing is wrong.
@@ -111,11 +112,7 @@ pub(super) fn suspects(judges: &[Judge]) -> Vec<Suspect> {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         for mutant in mutants(program, configuration) {
             let names = [mutant.name.clone(), format!("{file} {}", mutant.name)];
-            let new = || Suspect {
-                of_programs: Vec::new(),
-                folder: path.parent().unwrap_or(Path::new("")).to_owned(),
-                names: Vec::new(),
-            };
+            let new = || Suspect { of_programs: Vec::new(), folder: folder_of(path).to_owned(), names: Vec::new() };
             let suspect = suspects.entry((mutant.file.clone(), mutant.name.clone())).or_insert_with(new);
             suspect.names.extend(names);
             suspect.of_programs.push((mutant, tests.clone()));

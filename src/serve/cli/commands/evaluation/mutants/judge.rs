@@ -47,13 +47,11 @@ pub(super) fn fates(environment: &Environment, suspects: &[&Suspect], judges: &[
     let outside = Mutex::new(());
     let work = || {
         let mut found = Vec::new();
-        while let Some((index, suspect)) = {
+        loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            suspects.get(index).map(|suspect| (index, suspect))
-        } {
+            let Some(suspect) = suspects.get(index) else { return Ok::<_, Failure>(found) };
             found.push((index, fate(environment, suspect, judges, &outside)?));
         }
-        Ok::<_, Failure>(found)
     };
     let n_threads = std::thread::available_parallelism().map_or(2, usize::from);
     let mut all = std::thread::scope(|scope| {
@@ -88,8 +86,8 @@ fn fate(environment: &Environment, suspect: &Suspect, judges: &[Judge], outside:
     Ok(Fate::Missed(witnesses.len()))
 }
 
-/// Plays a test with a mutant: whether it passes; none: it takes too long. The clock of a test may stand still or be far ahead, so it is
-/// another thread that looks at the time.
+/// Plays a test with a mutant: whether it passes; none: it takes too long. The clock of a test may stand still or be far
+/// ahead, so it is another thread that looks at the time.
 fn play(environment: &Environment, mutant: &Mutant, judge: &Judge) -> Result<Option<bool>, Failure> {
     let Some((program, configuration)) = mutant.make(&judge.program, &judge.configuration) else {
         // A line in words: whoever plays it sees no difference.

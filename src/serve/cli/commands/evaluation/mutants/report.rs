@@ -46,10 +46,8 @@ impl Judged<'_> {
             (Fate::Missed(n_tests), None) => format!("{} to it, and none fails", come(*n_tests)),
             (Fate::AsGood(n_cases), None) => format!("{}, and without it they pass as often", count(*n_cases, "case")),
             (Fate::Undecided(n_cases), _) => {
-                format!(
-                    "{}, and fewer than {MIN_TO_DECIDE} decide nothing, nor does a tenth without runs",
-                    count(*n_cases, "case")
-                )
+                let n_cases = count(*n_cases, "case");
+                format!("{n_cases}; fewer than {MIN_TO_DECIDE} decide nothing, nor do too few runs")
             }
             (Fate::Caught(test) | Fate::TimedOut(test), _) => test.display().to_string(),
             (Fate::NotReached | Fate::NeedsModel, _) => String::new(),

@@ -9,6 +9,7 @@ use super::judge::Fate;
 use crate::host::config::SkippedMutant;
 use crate::lang::spelling::nearest;
 use crate::serve::cli::commands::test::find_tests;
+use crate::serve::cli::machinery::beside::folder_of;
 use crate::serve::cli::machinery::console::Failure;
 
 /// What is skipped, by the folder of the configuration that says so.
@@ -19,7 +20,7 @@ impl Skips {
     pub(super) fn new(judges: &[Judge]) -> Skips {
         let mut skips = BTreeMap::new();
         for judge in judges {
-            let folder = judge.test.program().parent().unwrap_or(Path::new("")).to_owned();
+            let folder = folder_of(&judge.test.program()).to_owned();
             skips.entry(folder).or_insert_with(|| judge.configuration.skipped_mutants.clone());
         }
         Skips(skips)
@@ -56,7 +57,6 @@ impl Skips {
 
 /// Whether all tests of a folder are among those that were played.
 fn is_whole(folder: &Path, files: &[PathBuf]) -> bool {
-    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
     let Ok(all) = find_tests(&[folder.to_owned()]) else { return false };
     let played: Vec<PathBuf> = files.iter().filter_map(|file| canonicalize(file).ok()).collect();
     all.iter().all(|file| canonicalize(file).is_ok_and(|file| played.contains(&file)))

@@ -1,6 +1,8 @@
 //! Traces: what a session did as spans, live and later, to a collector that is there and to one that is not.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at a few kinds of many")]
 
+mod secrets;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -154,7 +156,7 @@ fn traces() {
     });
 }
 
-const DESK: &str = include_str!("../cases/otel/desk.txt");
+const DESK: &str = include_str!("../../cases/otel/desk.txt");
 
 /// However a journal joins the pieces of replies, the ids are the same; so are they of another session's never.
 #[test]
@@ -448,24 +450,6 @@ fn a_hanging_collector() {
     });
     let reason = "they came faster than they could be sent (more than 2048 waited)";
     assert_eq!(said, format!("2660 of 2660 spans were not delivered to {}/traces: {reason}", server.url()));
-}
-
-/// No byte of what is secret is in anything that is sent: neither what a variable holds, nor what a tool gives, nor a key.
-#[test]
-fn secrets_stay_at_home() {
-    let text = include_str!("../cases/otel/secret.txt");
-    let (spans, records) = traced(Case::new(text), true, None);
-    let secrets = Secrets::new();
-    secrets.add("key-of-the-operator");
-    let bytes = encode(&spans, None, &secrets);
-    let journal: String = records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
-    for secret in ["hush-4711", "tan-2222", "key-of-the-operator"] {
-        assert!(journal.contains(secret), "the session knows {secret}");
-        let is_in = |bytes: &[u8]| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
-        assert!(!is_in(&bytes), "{secret}");
-        assert!(!is_in(format!("{:?}", decoded(&bytes)).as_bytes()), "{secret}");
-    }
-    assert!(bytes.windows(10).any(|window| window == b"Your code:"), "messages are told");
 }
 
 const PROGRAM: &str = "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Say \"Hi.\"\n- Ask the user for $name:str\n- Say \"Bye, {$name}.\"\n";
