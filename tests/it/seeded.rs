@@ -20,6 +20,9 @@ use crate::stats::what_can_be_seen;
 /// Inputs for each harness.
 const N_INPUTS: usize = 200_000;
 
+/// Programs for each property.
+const N_PROGRAMS: u64 = 100_000;
+
 fn bytes(random: &mut Rng, most: usize) -> Vec<u8> {
     let length = random.usize(0..=most);
     std::iter::repeat_with(|| random.u8(..)).take(length).collect()
@@ -135,15 +138,15 @@ fn embedded_reads() {
 }
 
 #[test]
-#[ignore = "200,000 programs: run in release by .ci/run"]
+#[ignore = "100,000 programs: run in release by .ci/run"]
 fn no_secret_is_shown() {
-    secrets_stay_secret(N_INPUTS as u64);
+    secrets_stay_secret(N_PROGRAMS);
 }
 
 #[test]
-#[ignore = "200,000 programs: run in release by .ci/run"]
+#[ignore = "100,000 programs: run in release by .ci/run"]
 fn no_request_is_beyond_its_bound() {
-    requests_are_bounded(N_INPUTS as u64);
+    requests_are_bounded(N_PROGRAMS);
 }
 
 #[test]
