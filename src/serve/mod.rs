@@ -6,6 +6,9 @@ pub mod cli;
 #[cfg(feature = "dap")]
 pub mod dap;
 
+#[cfg(feature = "lsp")]
+pub mod lsp;
+
 #[cfg(feature = "serve")]
 pub mod http;
 

@@ -40,12 +40,16 @@ mod golden;
 mod guides;
 mod heap;
 mod http_server;
+#[cfg(feature = "lsp")]
+mod ide;
 mod ideal_model;
 mod journal;
 mod lang;
 mod launch;
 mod library;
 mod local_models;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod made_up;
 #[cfg(feature = "mcp")]
 mod mcp;

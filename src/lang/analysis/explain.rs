@@ -1,5 +1,6 @@
 //! A program as text, as it was understood: for `check --explain` and the golden tests.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -181,7 +182,17 @@ fn explain_step(
         text.push('\n');
         return;
     }
-    let _ = write!(text, "\n       {indent}{}", step_kind(analysis.program(), playbook, &step.kind));
+    let _ = writeln!(text, "\n       {indent}{}", line(analysis, about, playbook, step));
+}
+
+/// What a line was read as, what is spared of a call, what it reads and writes, and what follows it, on one line.
+pub fn line<P: Borrow<Program>>(
+    analysis: &Analysis<P>,
+    about: &dyn Fn(&str) -> Vec<String>,
+    playbook: &Playbook,
+    step: &Step,
+) -> String {
+    let mut text = step_kind(analysis.program(), playbook, &step.kind);
     let mut savings = savings(analysis, playbook, step);
     let tool = step.call().filter(|call| call.playbook.is_none()).map(|call| &*call.callee);
     savings.extend(tool.or(step.due_call.as_deref()).map(about).unwrap_or_default());
@@ -196,13 +207,14 @@ fn explain_step(
     if !step.writes.is_empty() {
         let _ = write!(text, "; writes{}", names(&step.writes));
     }
-    let edges = playbook.flow.successors(step.id).iter().map(|edge| edge_text(playbook, edge));
-    let _ = writeln!(text, "; {}", edges.collect::<Vec<_>>().join(", "));
+    let edges: Vec<String> = playbook.flow.successors(step.id).iter().map(|edge| edge_text(playbook, edge)).collect();
+    let _ = write!(text, "; {}", edges.join(", "));
+    text
 }
 
 /// What is spared of a call: for a playbook the call itself, for a tool the time until the reply is over; or the
 /// condition that is missing for it.
-fn savings(analysis: &Analysis<&Program>, playbook: &Playbook, step: &Step) -> Vec<String> {
+fn savings<P: Borrow<Program>>(analysis: &Analysis<P>, playbook: &Playbook, step: &Step) -> Vec<String> {
     let (mut savings, program) = (Vec::new(), analysis.program());
     let Some(call) = step.call() else { return savings };
     if call.playbook.is_none() {

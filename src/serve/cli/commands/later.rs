@@ -4,10 +4,9 @@ use crate::lang::spelling::nearest;
 use crate::serve::cli::machinery::console::Failure;
 
 /// Commands to come, and what can be done until then.
-const COMMANDS: [(&str, &str); 3] = [
+const COMMANDS: [(&str, &str); 2] = [
     ("fmt", "format the program by hand; `playhouse check` shows how it is read"),
     ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
-    ("lsp", "use `playhouse check --format json` from the editor"),
 ];
 
 /// The answer to a command that is none of ours.
@@ -18,6 +17,11 @@ pub(crate) fn unknown_command(name: &str) -> Failure {
     if cfg!(not(feature = "dap")) && name == "debug" {
         return Failure::wrong(
             "`playhouse debug`: this program was built without its debugger; build it with `--features dap`",
+        );
+    }
+    if cfg!(not(feature = "lsp")) && name == "lsp" {
+        return Failure::wrong(
+            "`playhouse lsp`: this program was built without its language server; build it with `--features lsp`",
         );
     }
     if cfg!(not(feature = "serve")) && name == "serve" {

@@ -7,6 +7,8 @@ mod debug;
 mod evaluation;
 mod later;
 mod library;
+#[cfg(feature = "lsp")]
+mod lsp;
 #[cfg(all(feature = "mcp", feature = "serve"))]
 mod mcp;
 mod model;
@@ -60,6 +62,8 @@ pub(super) enum Command {
     Serve(Box<serve::ServeArguments>),
     #[cfg(all(feature = "mcp", feature = "serve"))]
     Mcp(Box<mcp::McpArguments>),
+    #[cfg(feature = "lsp")]
+    Lsp(lsp::LspArguments),
     Sessions(sessions::SessionsArguments),
     Model(model::ModelArguments),
     Plan(plan::PlanArguments),
@@ -89,6 +93,8 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::Serve(arguments) => serve::serve(console, &arguments),
         #[cfg(all(feature = "mcp", feature = "serve"))]
         Command::Mcp(arguments) => mcp::mcp(console, &arguments),
+        #[cfg(feature = "lsp")]
+        Command::Lsp(arguments) => lsp::lsp(&arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
         Command::Model(arguments) => model::model(console, &arguments),
         Command::Plan(arguments) => plan::plan(console, &arguments),

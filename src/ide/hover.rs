@@ -1,0 +1,125 @@
+//! What is told of what stands at an offset, as Markdown, in the words of `check --explain`.
+
+use std::fmt::Write as _;
+
+use playhouse_lang::analysis::explain::{line, signature, trigger_kind};
+use playhouse_lang::program::{Playbook, PlaybookId, Program, Step};
+use playhouse_lang::span::{FileId, Span};
+
+use crate::occurrences::{Occurrence, Role, Symbol};
+use crate::{At, View};
+
+/// What is told, and of which place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hover {
+    /// Markdown.
+    pub text: String,
+    /// What it is about.
+    pub span: Span,
+}
+
+impl View {
+    /// What is told of what stands at an offset; none: there is nothing to tell.
+    pub fn hover(&self, file: FileId, offset: usize) -> Option<Hover> {
+        match self.at(file, offset)? {
+            At::Name(place) => Some(Hover { text: self.name_text(place), span: place.span }),
+            At::Line(playbook, step) => Some(Hover { text: self.line_text(playbook, step), span: step.span }),
+            At::Trigger(trigger) => {
+                let name = self.program().trigger_name(trigger.id);
+                Some(Hover { text: format!("**{name}**: {}", code(&trigger_kind(trigger))), span: trigger.span })
+            }
+        }
+    }
+
+    fn line_text(&self, playbook: &Playbook, step: &Step) -> String {
+        let whose = match (step.explicit, step.must_be_done()) {
+            (true, _) => "explicit: no model call",
+            (false, true) => "the model's, and it must be done",
+            (false, false) => "the model's",
+        };
+        let read = line(&self.analysis, &|_| Vec::new(), playbook, step);
+        format!("**{}:{}** {whose}\n\n{}", playbook.name, step.label, code(&read))
+    }
+
+    fn name_text(&self, place: &Occurrence) -> String {
+        let program = self.program();
+        match &place.symbol {
+            Symbol::Agent(id) => {
+                let agent = program.agent(*id);
+                format!("agent **{}**, {}", agent.name, count(agent.playbooks.len(), "playbook"))
+            }
+            Symbol::Playbook(id) => self.playbook_text(*id),
+            Symbol::Callable(name) => match program.find_plan(name) {
+                Some(_) => format!("plan **{name}**"),
+                None => format!("tool **{name}**"),
+            },
+            Symbol::Own(id, name) => {
+                let playbook = program.playbook(*id);
+                let parameter = playbook.parameters.iter().find(|parameter| parameter.name == *name);
+                let (what, ty) = match parameter {
+                    Some(parameter) => ("parameter", Some(&parameter.ty)),
+                    None => ("variable", playbook.types.get(name)),
+                };
+                let ty = ty.map_or_else(String::new, |ty| format!(": {ty}"));
+                format!("{what} {} of {}{}", code(&format!("${name}{ty}")), playbook.name, self.set_where(place))
+            }
+            Symbol::Shared(id, name) => {
+                let agent = program.agent(*id);
+                let declared = agent.variables.iter().find(|declared| declared.name == *name);
+                let ty = declared.map_or_else(String::new, |declared| format!(": {}", declared.ty));
+                // A secret's value is never shown, nor any other: it changes.
+                let secret = if agent.declares_secret(name) { ", secret" } else { "" };
+                let shown = code(&format!("${name}{ty}"));
+                format!("variable {shown} of the agent {}{secret}{}", agent.name, self.set_where(place))
+            }
+        }
+    }
+
+    fn playbook_text(&self, id: PlaybookId) -> String {
+        let playbook = self.program().playbook(id);
+        let mut text = code(&signature(&playbook.signature()));
+        if let Some(first) = playbook.description.lines().find(|line| !line.trim().is_empty()) {
+            let _ = write!(text, "\n\n{}", first.trim());
+        }
+        let n_explicit = playbook.steps.iter().filter(|step| step.explicit).count();
+        let n_words = playbook.steps.len() - n_explicit;
+        let (lines, triggers) = (count(n_explicit, "explicit line"), count(playbook.triggers.len(), "trigger"));
+        let _ = write!(text, "\n\n{lines}, {n_words} by the model, {triggers}, {}", self.callers(id));
+        text
+    }
+
+    fn callers(&self, id: PlaybookId) -> String {
+        let calls = self.places(&Symbol::Playbook(id)).filter(|place| place.role != Role::Definition).count();
+        count(calls, "caller")
+    }
+
+    /// Where a variable is set, by lines.
+    fn set_where(&self, place: &Occurrence) -> String {
+        let program = self.program();
+        let written = self.places(&place.symbol).filter(|place| place.role == Role::Write);
+        let lines: Vec<String> = written.filter_map(|place| line_name(program, place.span)).collect();
+        if lines.is_empty() { String::new() } else { format!("; set at {}", lines.join(", ")) }
+    }
+}
+
+/// `Pay:03`: the line that holds a place.
+fn line_name(program: &Program, span: Span) -> Option<String> {
+    let offset = span.range().start;
+    program.playbooks.iter().find_map(|playbook| {
+        let holds = |step: &&Step| step.span.file == span.file && step.span.contains(offset);
+        let step = playbook.steps.iter().find(holds)?;
+        Some(format!("{}:{}", playbook.name, step.label))
+    })
+}
+
+/// Text of the program inside of Markdown: it is never read as Markdown.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let text = text.replace('\n', " ");
+    if longest > 0 { format!("{fence} {text} {fence}") } else { format!("{fence}{text}{fence}") }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

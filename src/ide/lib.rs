@@ -1,0 +1,101 @@
+//! What an editor asks about a program, answered in an editor's words: places, texts, kinds. Pure and total: any program,
+//! any offset. What it says of a line is what `check --explain` says (spec `editors.md`, sections 2 and 4).
+//!
+//! A [`View`] is one program as it was loaded. Which programs there are, and which texts their files have, is the
+//! business of whoever asks.
+
+pub mod complete;
+pub mod hover;
+pub mod occurrences;
+pub mod outline;
+
+use std::sync::Arc;
+
+use playhouse_lang::Loaded;
+use playhouse_lang::analysis::Analysis;
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::program::{Playbook, Program, Step, Trigger};
+use playhouse_lang::span::{FileId, Span};
+
+use crate::occurrences::{Occurrence, Symbol};
+
+/// A program as it was loaded, and what is known of it beside its text.
+#[derive(Debug)]
+pub struct View {
+    analysis: Analysis,
+    findings: Vec<Diagnostic>,
+    /// By place.
+    occurrences: Vec<Occurrence>,
+}
+
+/// What stands at an offset, the smallest first: a name, else a line or trigger, else nothing.
+#[derive(Debug)]
+pub enum At<'v> {
+    /// A name.
+    Name(&'v Occurrence),
+    /// A line, outside of names.
+    Line(&'v Playbook, &'v Step),
+    /// A trigger, outside of names.
+    Trigger(&'v Trigger),
+}
+
+impl View {
+    /// Of what was loaded.
+    pub fn new(loaded: Loaded) -> View {
+        let occurrences = occurrences::all(&loaded.program);
+        View { analysis: Analysis::new(Arc::new(loaded.program)), findings: loaded.diagnostics, occurrences }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        self.analysis.program()
+    }
+
+    /// What was found in it, by place.
+    pub fn findings(&self) -> &[Diagnostic] {
+        &self.findings
+    }
+
+    /// Its file of this name.
+    pub fn file(&self, name: &str) -> Option<FileId> {
+        self.program().sources.iter().find(|(_, file)| *file.name == *name).map(|(id, _)| id)
+    }
+
+    /// What stands at an offset, in bytes. Directly after a name counts, too: there the cursor stands after typing it.
+    pub fn at(&self, file: FileId, offset: usize) -> Option<At<'_>> {
+        if let Some(name) = self.name_at(file, offset) {
+            return Some(At::Name(name));
+        }
+        let holds = |span: Span| span.file == file && span.range().start <= offset && offset <= span.range().end;
+        let playbook = self.program().playbooks.iter().find(|playbook| !playbook.implicit && holds(playbook.span))?;
+        // A header's text does not hold the lines below it.
+        if let Some(line) = playbook.steps.iter().find(|line| holds(line.span)) {
+            return Some(At::Line(playbook, line));
+        }
+        playbook.triggers.iter().find(|trigger| holds(trigger.span)).map(At::Trigger)
+    }
+
+    /// The name at an offset.
+    pub fn name_at(&self, file: FileId, offset: usize) -> Option<&Occurrence> {
+        let holds = |place: &&Occurrence| {
+            let range = place.span.range();
+            place.span.file == file && range.start <= offset && offset <= range.end
+        };
+        // The shortest: a variable inside of a title.
+        self.occurrences.iter().filter(holds).min_by_key(|place| place.span.end - place.span.start)
+    }
+
+    /// All places of what a name means, by place.
+    pub fn places<'v>(&'v self, symbol: &'v Symbol) -> impl Iterator<Item = &'v Occurrence> {
+        self.occurrences.iter().filter(move |place| place.symbol == *symbol)
+    }
+
+    /// The playbook in whose text an offset lies.
+    pub fn playbook_at(&self, file: FileId, offset: usize) -> Option<&Playbook> {
+        let holds = |playbook: &&Playbook| {
+            let range = playbook.span.range();
+            !playbook.implicit && playbook.span.file == file && range.start <= offset && offset <= range.end
+        };
+        self.program().playbooks.iter().find(holds)
+    }
+}

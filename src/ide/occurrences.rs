@@ -1,0 +1,135 @@
+//! Every place of a name in a program, with what it means there and its role.
+
+use std::sync::Arc;
+
+use playhouse_lang::expr::scan_reference;
+use playhouse_lang::program::{AgentId, Playbook, PlaybookId, Program, TriggerKind};
+use playhouse_lang::span::Span;
+
+/// What a name means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Symbol {
+    /// An agent.
+    Agent(AgentId),
+    /// A playbook.
+    Playbook(PlaybookId),
+    /// A tool, a plan, or a name that nobody knows.
+    Callable(Arc<str>),
+    /// A variable of a playbook's own.
+    Own(PlaybookId, Arc<str>),
+    /// A variable that an agent's playbooks share.
+    Shared(AgentId, Arc<str>),
+}
+
+/// What a place does with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Says that there is such a thing: a title, a parameter, a declaration.
+    Definition,
+    /// Sets it.
+    Write,
+    /// Uses it: a read, a call, a mention.
+    Use,
+}
+
+/// A place of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occurrence {
+    /// The name alone; of a variable with its `$`.
+    pub span: Span,
+    /// What it means.
+    pub symbol: Symbol,
+    /// What it does with it.
+    pub role: Role,
+}
+
+/// All of a program, by place.
+pub(crate) fn all(program: &Program) -> Vec<Occurrence> {
+    let mut found = Vec::new();
+    for agent in &program.agents {
+        let symbol = Symbol::Agent(agent.id);
+        found.extend(in_title(program, agent.title_span, &agent.title).map(|span| definition(span, symbol)));
+        for variable in &agent.variables {
+            let symbol = Symbol::Shared(agent.id, variable.name.clone());
+            found.extend(word(program, variable.span, &variable.name).map(|span| definition(span, symbol)));
+        }
+    }
+    for playbook in program.playbooks.iter().filter(|playbook| !playbook.implicit) {
+        of_playbook(program, playbook, &mut found);
+    }
+    found.sort_by_key(|place| (place.span, place.role as u8));
+    found.dedup_by_key(|place| place.span);
+    found
+}
+
+fn definition(span: Span, symbol: Symbol) -> Occurrence {
+    Occurrence { span, symbol, role: Role::Definition }
+}
+
+fn of_playbook(program: &Program, playbook: &Playbook, found: &mut Vec<Occurrence>) {
+    let symbol = Symbol::Playbook(playbook.id);
+    let named = word(program, playbook.title_span, &playbook.name);
+    let titled = || in_title(program, playbook.title_span, playbook.title.split('(').next().unwrap_or_default().trim());
+    found.extend(named.or_else(titled).map(|span| definition(span, symbol)));
+    for line in &playbook.steps {
+        if let Some(call) = line.kind.call() {
+            let symbol = call.playbook.map_or_else(|| Symbol::Callable(call.callee.clone()), Symbol::Playbook);
+            found.push(Occurrence { span: call.callee_span, symbol, role: Role::Use });
+        }
+        // The name without its `$`, which stands before it.
+        for target in line.kind.targets() {
+            let span = Span { start: target.span.start.saturating_sub(1), ..target.span };
+            let is_whole = program.sources.text(span).starts_with('$');
+            let span = if is_whole { span } else { target.span };
+            found.push(Occurrence { span, symbol: variable(playbook, &target.name), role: Role::Write });
+        }
+    }
+    for trigger in &playbook.triggers {
+        if let TriggerKind::BeforeCall(call) | TriggerKind::AfterCall(call) | TriggerKind::CallFails(Some(call)) =
+            &trigger.kind
+        {
+            let symbol = call.playbook.map_or_else(|| Symbol::Callable(call.name.clone()), Symbol::Playbook);
+            let span = word(program, trigger.span, &call.name);
+            found.extend(span.map(|span| Occurrence { span, symbol, role: Role::Use }));
+        }
+    }
+    mentions(program, playbook, found);
+}
+
+/// `$name`, wherever it stands in a playbook: lines, triggers, notes, texts that are said.
+fn mentions(program: &Program, playbook: &Playbook, found: &mut Vec<Occurrence>) {
+    let text = program.sources.text(playbook.span);
+    let title = playbook.title_span;
+    for (at, _) in text.match_indices('$') {
+        let Some((reference, _)) = scan_reference(&text[at..]) else { continue };
+        let start = playbook.span.range().start + at;
+        // Of `$order.total` the name is the variable.
+        let span = Span::new(playbook.span.file, start, start + 1 + reference.name.len());
+        let role = if title.contains(start) { Role::Definition } else { Role::Use };
+        found.push(Occurrence { span, symbol: variable(playbook, &reference.name), role });
+    }
+}
+
+fn variable(playbook: &Playbook, name: &Arc<str>) -> Symbol {
+    match playbook.own.contains(name) {
+        true => Symbol::Own(playbook.id, name.clone()),
+        false => Symbol::Shared(playbook.agent, name.clone()),
+    }
+}
+
+/// The first place of a whole word in a span.
+fn word(program: &Program, span: Span, name: &str) -> Option<Span> {
+    let text = program.sources.text(span);
+    let is_inner = |c: char| c.is_alphanumeric() || c == '_';
+    let is_whole = |at: &usize| {
+        !text[..*at].ends_with(is_inner) && !text[*at + name.len()..].starts_with(is_inner) && !name.is_empty()
+    };
+    let at = text.match_indices(name).map(|(at, _)| at).find(is_whole)?;
+    Some(Span::new(span.file, span.range().start + at, span.range().start + at + name.len()))
+}
+
+/// A title's own words.
+fn in_title(program: &Program, span: Span, title: &str) -> Option<Span> {
+    let at = program.sources.text(span).find(title).filter(|_| !title.is_empty())?;
+    Some(Span::new(span.file, span.range().start + at, span.range().start + at + title.len()))
+}

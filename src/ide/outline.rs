@@ -1,0 +1,106 @@
+//! A file's outline, and what is written beside its lines.
+
+use playhouse_lang::program::{Agent, Playbook};
+use playhouse_lang::span::{FileId, Span};
+
+use crate::View;
+
+/// What an entry of an outline is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// An agent.
+    Agent,
+    /// A playbook.
+    Playbook,
+    /// A trigger.
+    Trigger,
+    /// A line.
+    Line,
+}
+
+/// An entry of an outline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its name.
+    pub name: String,
+    /// What there is to know besides.
+    pub detail: String,
+    /// All of it.
+    pub span: Span,
+    /// What is selected of it: its title or words.
+    pub title: Span,
+    /// What stands in it.
+    pub children: Vec<Entry>,
+}
+
+/// Something written beside a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// Before which offset.
+    pub at: usize,
+    /// What.
+    pub text: String,
+}
+
+impl View {
+    /// The agents of a file, with their playbooks; playbooks of agents of other files stand by themselves.
+    pub fn outline(&self, file: FileId) -> Vec<Entry> {
+        let program = self.program();
+        let of_agent = |agent: &Agent| -> Vec<Entry> {
+            let own = agent.playbooks.iter().map(|id| program.playbook(*id));
+            own.filter(|playbook| playbook.span.file == file).map(playbook_entry).collect()
+        };
+        let mut outline = Vec::new();
+        for agent in &program.agents {
+            let children = of_agent(agent);
+            if agent.title_span.file != file || agent.title.is_empty() {
+                outline.extend(children);
+                continue;
+            }
+            let span = children.last().map_or(agent.title_span, |last| agent.title_span.to(last.span));
+            let name = agent.title.to_string();
+            let (kind, detail, title) = (EntryKind::Agent, String::new(), agent.title_span);
+            outline.push(Entry { kind, name, detail, span, title, children });
+        }
+        outline
+    }
+
+    /// The line ids of a range of a file, with `=` before what costs no model call.
+    pub fn hints(&self, file: FileId, range: std::ops::Range<usize>) -> Vec<Hint> {
+        let playbooks = self.program().playbooks.iter().filter(|playbook| playbook.span.file == file);
+        let lines = playbooks.flat_map(|playbook| &playbook.steps);
+        let seen = lines.filter(|line| range.contains(&line.span.range().start));
+        seen.map(|line| {
+            let mark = if line.explicit { "=" } else { "" };
+            Hint { at: line.span.range().start, text: format!("{mark}{}", line.label) }
+        })
+        .collect()
+    }
+}
+
+fn playbook_entry(playbook: &Playbook) -> Entry {
+    let n_explicit = playbook.steps.iter().filter(|step| step.explicit).count();
+    let detail = match playbook.steps.len() {
+        0 => "by the model".to_owned(),
+        n => format!("{n_explicit} explicit, {} by the model", n - n_explicit),
+    };
+    let entry = |kind, name: &str, words: &str, span| {
+        let words = words.lines().next().unwrap_or_default().to_owned();
+        Entry { kind, name: name.to_owned(), detail: words, span, title: span, children: Vec::new() }
+    };
+    let triggers = playbook.triggers.iter().map(|trigger| {
+        let name = format!("T{}", trigger.id.index + 1);
+        entry(EntryKind::Trigger, &name, &trigger.text, trigger.span)
+    });
+    let lines = playbook.steps.iter().map(|line| entry(EntryKind::Line, &line.label, &line.text, line.span));
+    Entry {
+        kind: EntryKind::Playbook,
+        name: playbook.name.to_string(),
+        detail,
+        span: playbook.span,
+        title: playbook.title_span,
+        children: triggers.chain(lines).collect(),
+    }
+}

@@ -1,0 +1,170 @@
+//! The texts that an editor has open.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use gen_lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
+
+use crate::span::{LineIndex, Span};
+
+/// How an editor counts columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// In bytes.
+    Utf8,
+    /// In units of UTF-16: what the protocol has where nothing else is agreed.
+    Utf16,
+}
+
+/// A text, and where its lines begin.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    text: String,
+    lines: LineIndex,
+}
+
+/// A text that is open.
+#[derive(Debug)]
+pub(super) struct Document {
+    pub(super) uri: Uri,
+    pub(super) version: i32,
+    pub(super) text: Text,
+    /// An edit could not be made: it is not what the editor shows until that sends the whole.
+    pub(super) is_stale: bool,
+}
+
+/// All that are open, by the names that programs have for their files.
+#[derive(Debug, Default)]
+pub(super) struct Documents(HashMap<String, Document>);
+
+impl Text {
+    pub(super) fn new(text: impl Into<String>) -> Text {
+        let text = text.into();
+        Text { lines: LineIndex::new(&text), text }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The offset of a position, in bytes. A column behind a line's end is its end, as the protocol has it; none: there is
+    /// no such line.
+    pub(super) fn offset(&self, position: Position, columns: Columns) -> Option<usize> {
+        let start = self.lines.line_start(position.line as usize + 1)?;
+        let line = self.text[start..].split('\n').next().unwrap_or_default();
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let wanted = position.character as usize;
+        let within = match columns {
+            Columns::Utf8 => line.floor_char_boundary(wanted.min(line.len())),
+            Columns::Utf16 => {
+                let mut units = 0;
+                line.char_indices()
+                    .find(|(_, c)| {
+                        units += c.len_utf16();
+                        units > wanted
+                    })
+                    .map_or(line.len(), |(at, _)| at)
+            }
+        };
+        Some(start + within)
+    }
+
+    /// The position of an offset; one outside of the text is its end.
+    pub(super) fn position(&self, offset: usize, columns: Columns) -> Position {
+        let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
+        let (line, column) = self.lines.line_column(offset);
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let before = &self.text[offset - (column - 1)..offset];
+        let column = match columns {
+            Columns::Utf8 => before.len(),
+            Columns::Utf16 => before.encode_utf16().count(),
+        };
+        Position { line: number(line - 1), character: number(column) }
+    }
+
+    /// The range of a span.
+    pub(super) fn range(&self, span: Span, columns: Columns) -> Range {
+        let range = span.range();
+        Range { start: self.position(range.start, columns), end: self.position(range.end, columns) }
+    }
+
+    /// Makes an edit; whether it could be.
+    fn edit(&mut self, change: TextDocumentContentChangeEvent, columns: Columns) -> bool {
+        match change {
+            TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => {
+                *self = Text::new(whole.text);
+                true
+            }
+            TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
+                let place = |position| self.offset(position, columns);
+                let (Some(start), Some(end)) = (place(part.range.start), place(part.range.end)) else { return false };
+                if start > end {
+                    return false;
+                }
+                let mut text = std::mem::take(&mut self.text);
+                text.replace_range(start..end, &part.text);
+                *self = Text::new(text);
+                true
+            }
+        }
+    }
+}
+
+impl Documents {
+    /// A text is open from now on; what it is called.
+    pub(super) fn open(&mut self, uri: Uri, version: i32, text: String) -> String {
+        let name = name_of(&uri);
+        self.0.insert(name.clone(), Document { uri, version, text: Text::new(text), is_stale: false });
+        name
+    }
+
+    /// Makes edits, in order; what was edited, and whether all could be made.
+    pub(super) fn edit(
+        &mut self,
+        uri: &Uri,
+        version: i32,
+        changes: Vec<TextDocumentContentChangeEvent>,
+        columns: Columns,
+    ) -> Option<(String, bool)> {
+        let name = name_of(uri);
+        let document = self.0.get_mut(&name)?;
+        let was_stale = document.is_stale;
+        for change in changes {
+            let is_whole = matches!(change, TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(_));
+            // What is typed into a text that we do not have goes astray.
+            if document.is_stale && !is_whole {
+                continue;
+            }
+            document.is_stale = !document.text.edit(change, columns);
+        }
+        document.version = version;
+        Some((name, !document.is_stale || was_stale))
+    }
+
+    /// A text is closed: its file counts again. What it was called.
+    pub(super) fn close(&mut self, uri: &Uri) -> Option<String> {
+        let name = name_of(uri);
+        self.0.remove(&name).map(|_| name)
+    }
+
+    /// The one of this name.
+    pub(super) fn get(&self, name: &str) -> Option<&Document> {
+        self.0.get(name)
+    }
+
+    /// The one at this address, with its name; none: it is not open, or an edit of it could not be made.
+    pub(super) fn at(&self, uri: &Uri) -> Option<(String, &Document)> {
+        let name = name_of(uri);
+        self.0.get(&name).filter(|document| !document.is_stale).map(|document| (name, document))
+    }
+}
+
+/// What a program calls a file: its path; of what is in no file the address.
+pub(super) fn name_of(uri: &Uri) -> String {
+    uri.to_file_path().map_or_else(|()| uri.to_string(), |path| path.to_string_lossy().into_owned())
+}
+
+/// The address of a program's file.
+pub(super) fn uri_of(name: &str) -> Option<Uri> {
+    Uri::from_file_path(PathBuf::from(name)).ok().or_else(|| Uri::parse(name).ok())
+}

@@ -1,0 +1,19 @@
+//! The Language Server Protocol 3.18: what an editor is told of programs while they are written (spec `editors.md`,
+//! sections 3 to 5).
+//!
+//! - `documents`: the texts that the editor has open, and its positions in them.
+//! - `programs`: which programs there are, loaded with those texts in place of the files'.
+//! - `answers`: a question to one of them, in the protocol's words (`convert`).
+//! - [`serve`]: one connection: changes in order, questions as they come.
+
+mod answers;
+
+mod convert;
+
+mod documents;
+
+mod programs;
+
+mod server;
+
+pub use crate::serve::lsp::server::{ServeError, serve};

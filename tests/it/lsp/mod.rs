@@ -1,0 +1,229 @@
+//! `playhouse lsp`, the real binary over pipes.
+
+use std::io::{BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Stdio};
+
+use lsp_server::{Message, Notification, Request, RequestId, Response};
+use serde_json::{Value as Json, json};
+
+use crate::run::Run;
+
+/// An editor.
+struct Editor {
+    run: Run,
+    server: Child,
+    answers: BufReader<ChildStdout>,
+    n_asked: i32,
+    /// What came while something else was waited for.
+    heard: Vec<Notification>,
+}
+
+impl Editor {
+    /// Starts it; `encodings` are those that it offers.
+    fn start(run: Run, encodings: &[&str]) -> Editor {
+        let run = run.args(["lsp"]);
+        let mut server = run.spawn_with(Stdio::piped());
+        let answers = BufReader::new(server.stdout.take().unwrap());
+        let mut editor = Editor { run, server, answers, n_asked: 0, heard: Vec::new() };
+        let asked = json!({"processId": null, "rootUri": null,
+            "capabilities": {"general": {"positionEncodings": encodings}}});
+        let answer = editor.ask("initialize", asked);
+        let expected = if encodings.contains(&"utf-8") { "utf-8" } else { "utf-16" };
+        assert_eq!(answer["capabilities"]["positionEncoding"], expected);
+        editor.tell("initialized", json!({}));
+        editor
+    }
+
+    fn uri(&self, name: &str) -> String {
+        format!("file://{}", self.run.folder().join(name).display())
+    }
+
+    fn send(&mut self, message: &Message) {
+        message.write(self.server.stdin.as_mut().unwrap()).unwrap();
+    }
+
+    fn tell(&mut self, method: &str, params: Json) {
+        self.send(&Message::Notification(Notification::new(method.to_owned(), params)));
+    }
+
+    fn answer(&mut self, method: &str, params: Json) -> Response {
+        self.n_asked += 1;
+        let id = RequestId::from(self.n_asked);
+        self.send(&Message::Request(Request::new(id.clone(), method.to_owned(), params)));
+        loop {
+            match Message::read(&mut self.answers).unwrap().expect("an answer") {
+                Message::Response(response) if response.id == id => return response,
+                Message::Notification(notification) => self.heard.push(notification),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: Json) -> Json {
+        serde_json::to_value(self.answer(method, params)).unwrap()["result"].clone()
+    }
+
+    fn ask_at(&mut self, method: &str, name: &str, (line, character): (u32, u32)) -> Json {
+        let uri = self.uri(name);
+        self.ask(
+            method,
+            json!({"textDocument": {"uri": uri}, "position": {"line": line, "character": character},
+            "context": {"includeDeclaration": true}}),
+        )
+    }
+
+    fn open(&mut self, name: &str) {
+        let (uri, text) = (self.uri(name), self.run.read(name));
+        let document = json!({"uri": uri, "languageId": "markdown", "version": 1, "text": text});
+        self.tell("textDocument/didOpen", json!({"textDocument": document}));
+    }
+
+    fn edit(&mut self, name: &str, version: i32, [start, end]: [(u32, u32); 2], text: &str) {
+        let place = |(line, character): (u32, u32)| json!({"line": line, "character": character});
+        let change = json!({"range": {"start": place(start), "end": place(end)}, "text": text});
+        let uri = self.uri(name);
+        self.tell(
+            "textDocument/didChange",
+            json!({"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}),
+        );
+    }
+
+    /// What is found in a file, as far as it was told before the next answer: `3:2 unknown-name error`.
+    fn findings(&mut self, name: &str) -> (Json, Vec<String>) {
+        // An answer comes after what was told before it.
+        self.ask_at("textDocument/hover", name, (0, 0));
+        let uri = self.uri(name);
+        let of_file =
+            |heard: &&Notification| heard.method == "textDocument/publishDiagnostics" && heard.params["uri"] == *uri;
+        let last = self.heard.iter().rev().find(of_file).map_or(Json::Null, |heard| heard.params.clone());
+        let shown = |found: &Json| {
+            let start = &found["range"]["start"];
+            format!("{}:{} {}", start["line"], start["character"], found["code"].as_str().unwrap())
+        };
+        let found = last["diagnostics"].as_array().map_or_else(Vec::new, |all| all.iter().map(shown).collect());
+        (last["version"].clone(), found)
+    }
+
+    fn end(mut self) {
+        assert_eq!(self.ask("shutdown", Json::Null), Json::Null);
+        self.tell("exit", Json::Null);
+        assert_eq!(self.server.wait().unwrap().code(), Some(0));
+    }
+}
+
+const DESK: &str = "# Desk é\n\n!import refunds.md\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n\
+                    - Ask the user for $order\n- $sum = Refund($order)\n- Say \"🙂 {$sum}\"\n";
+
+const REFUNDS: &str = "## Refund($order)\n\n### Steps\n\n- Return 3\n";
+
+fn desk() -> Run {
+    Run::new().file("desk.md", DESK).file("refunds.md", REFUNDS)
+}
+
+#[test]
+fn findings_come_while_something_is_typed() {
+    let mut editor = Editor::start(desk(), &["utf-8"]);
+    editor.open("desk.md");
+    assert_eq!(editor.findings("desk.md"), (json!(1), Vec::new()));
+    // `Refund($order)` becomes `Refund($order, 7)`.
+    editor.edit("desk.md", 2, [(13, 22), (13, 22)], ", 7");
+    let (version, found) = editor.findings("desk.md");
+    assert_eq!((version, found.len()), (json!(2), 1), "{found:?}");
+    assert!(found[0].starts_with("13:"), "{found:?}");
+    editor.edit("desk.md", 3, [(13, 22), (13, 25)], "");
+    assert_eq!(editor.findings("desk.md"), (json!(3), Vec::new()));
+    editor.end();
+}
+
+/// A text that is open counts in all programs that reach it, saved or not.
+#[test]
+fn an_import_that_is_edited_is_judged_in_its_program() {
+    let mut editor = Editor::start(desk(), &["utf-8"]);
+    editor.open("desk.md");
+    editor.open("refunds.md");
+    editor.edit("refunds.md", 2, [(0, 10), (0, 16)], "$order, $much");
+    let (_, found) = editor.findings("desk.md");
+    assert_eq!(found.len(), 1, "{found:?}");
+    // Closed without being saved, the file counts again.
+    let uri = editor.uri("refunds.md");
+    editor.tell("textDocument/didClose", json!({"textDocument": {"uri": uri}}));
+    assert_eq!(editor.findings("desk.md").1, Vec::<String>::new());
+    editor.end();
+}
+
+#[test]
+fn names_are_found_over_files() {
+    let mut editor = Editor::start(desk(), &["utf-8"]);
+    editor.open("desk.md");
+    let refunds = editor.uri("refunds.md");
+    let definition = editor.ask_at("textDocument/definition", "desk.md", (13, 11));
+    assert_eq!(definition[0]["uri"], refunds, "{definition}");
+    assert_eq!(
+        definition[0]["range"],
+        json!({"start": {"line": 0, "character": 3}, "end": {"line": 0, "character": 9}})
+    );
+    assert_eq!(editor.ask_at("textDocument/references", "desk.md", (13, 11)).as_array().unwrap().len(), 2);
+    let hover = editor.ask_at("textDocument/hover", "desk.md", (13, 11));
+    assert!(hover["contents"]["value"].as_str().unwrap().contains("Refund($order)"), "{hover}");
+    let symbols = editor.ask_at("textDocument/documentSymbol", "desk.md", (0, 0));
+    assert_eq!(symbols[0]["children"][0]["name"], "Main", "{symbols}");
+    let completions = editor.ask_at("textDocument/completion", "desk.md", (13, 18));
+    assert_eq!(completions[0]["label"], "$order", "{completions}");
+    editor.end();
+}
+
+/// Columns are bytes or units of UTF-16, as the editor wants: behind `🙂` they differ.
+#[test]
+fn columns_are_counted_as_the_editor_counts() {
+    for (encodings, column) in [(&["utf-8", "utf-16"][..], 14), (&["utf-16"], 12), (&[], 12)] {
+        let mut editor = Editor::start(desk(), encodings);
+        editor.open("desk.md");
+        let places = editor.ask_at("textDocument/documentHighlight", "desk.md", (13, 3));
+        let range = &places[1]["range"];
+        assert_eq!(
+            (&range["start"]["line"], &range["start"]["character"]),
+            (&json!(14), &json!(column - 1)),
+            "{places}"
+        );
+        editor.edit("desk.md", 2, [(14, column), (14, column + 3)], "order");
+        assert_eq!(
+            editor.ask_at("textDocument/documentHighlight", "desk.md", (14, column)).as_array().unwrap().len(),
+            3
+        );
+        editor.end();
+    }
+}
+
+/// What is wrong is answered, and loses nothing.
+#[test]
+fn bad_input() {
+    let mut editor = Editor::start(desk(), &["utf-8"]);
+    editor.open("desk.md");
+    let answer = editor.answer("textDocument/nothing", json!({}));
+    assert_eq!(serde_json::to_value(answer).unwrap()["error"]["code"], -32601);
+    let answer = editor.answer("textDocument/hover", json!({"position": 3}));
+    assert_eq!(serde_json::to_value(answer).unwrap()["error"]["code"], -32602);
+    // Not open, or outside: empty.
+    assert_eq!(editor.ask_at("textDocument/hover", "refunds.md", (0, 4)), Json::Null);
+    assert_eq!(editor.ask_at("textDocument/hover", "desk.md", (99, 0)), Json::Null);
+    // An edit outside of the text: it is not what the editor shows until that sends the whole.
+    editor.edit("desk.md", 2, [(99, 0), (99, 1)], "x");
+    assert_eq!(editor.ask_at("textDocument/hover", "desk.md", (13, 11)), Json::Null);
+    let uri = editor.uri("desk.md");
+    let whole = json!({"textDocument": {"uri": uri, "version": 3}, "contentChanges": [{"text": DESK}]});
+    editor.tell("textDocument/didChange", whole);
+    assert_ne!(editor.ask_at("textDocument/hover", "desk.md", (13, 11)), Json::Null);
+    editor.end();
+}
+
+#[test]
+fn what_is_no_protocol_ends_with_a_line_on_standard_error() {
+    for (sent, code) in [("", 1), ("Content-Length: 3\r\n\r\n{]}", 1), ("hello\r\n\r\n", 1)] {
+        let mut server = Run::new().args(["lsp"]).spawn_with(Stdio::piped());
+        server.stdin.take().unwrap().write_all(sent.as_bytes()).unwrap();
+        assert_eq!(server.wait().unwrap().code(), Some(code), "{sent:?}");
+        let mut said = String::new();
+        server.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert!(said.starts_with("error: "), "{sent:?}: {said}");
+    }
+}
