@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use playhouse_lang::analysis::explain::signature;
+use playhouse_lang::program::{Playbook, Signature};
+use playhouse_lang::source::{Part, SectionKind, part_at};
 use playhouse_lang::span::{FileId, Span};
+use playhouse_lang::value::Value;
+use playhouse_lang::{trigger_examples, wordings};
 
 use crate::View;
 use crate::occurrences::{Role, Symbol};
@@ -14,10 +18,16 @@ use crate::occurrences::{Role, Symbol};
 pub enum ProposalKind {
     /// A variable.
     Variable,
-    /// A playbook.
+    /// A part of a variable's value.
+    Member,
+    /// A playbook or plan.
     Playbook,
     /// A tool.
     Tool,
+    /// A line or trigger that is read, as an example.
+    Wording,
+    /// A heading, or a line that begins with a sign.
+    Heading,
 }
 
 /// Something that can be written.
@@ -34,43 +44,63 @@ pub struct Proposal {
 }
 
 impl View {
-    /// What can be written at an offset of a file whose text is now `text`: after a `$` the variables of the playbook, its
-    /// own first; after the beginning of a word in it playbooks and tools.
+    /// What can be written at an offset of a file whose text is now `text`. After a `$` the variables of the playbook, its
+    /// own first; after a variable's dot the parts of its first value; at the beginning of a line of `### Steps` or
+    /// `### Triggers` the wordings that are read; in both, after the beginning of a word, playbooks, tools and plans; after
+    /// the signs of a heading the sections that are not there yet.
     pub fn complete(&self, file: FileId, text: &str, offset: usize) -> Vec<Proposal> {
         let Some(before) = text.get(..offset) else { return Vec::new() };
         let begun = before.len() - before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
         let start = offset - begun;
         let line = before.rsplit('\n').next().unwrap_or_default();
-        if before[..start].ends_with('$') {
+        let head = &line[..line.len() - begun];
+        let span = Span::new(file, start, offset);
+        if head.ends_with('$') {
             return self.variables(file, Span::new(file, start - 1, offset));
         }
+        if let Some(name) = head.strip_suffix('.').and_then(variable_before) {
+            return self.members(file, name, span);
+        }
+        let part = part_at(text, offset);
+        let signs = line.trim_end_matches(' ');
+        if signs.starts_with('#') && signs.trim_end_matches('#').is_empty() {
+            return self.headings(part, Span::new(file, offset - line.len(), offset));
+        }
+        if line == "!" {
+            let text = "!import ".to_owned();
+            let span = Span::new(file, offset - 1, offset);
+            return vec![Proposal { kind: ProposalKind::Heading, text, detail: "another file".to_owned(), span }];
+        }
+        let (wordings, is_line) = match part {
+            Part::Section(SectionKind::Steps) => (line_wordings(span), true),
+            Part::Section(SectionKind::Triggers) => (trigger_wordings(span), true),
+            Part::Section(SectionKind::Notes) | Part::Agent | Part::Playbook => (Vec::new(), false),
+        };
+        let is_after_bullet = matches!(head.trim_start(), "- " | "* " | "+ ");
+        let mut proposals = if is_after_bullet { wordings } else { Vec::new() };
         // Where nothing has been typed everything would be proposed, in the middle of prose.
-        let is_after_bullet = ["- ", "* ", "= "].iter().any(|mark| line[..line.len() - begun].ends_with(mark));
-        if begun == 0 && !is_after_bullet { Vec::new() } else { self.callables(file, Span::new(file, start, offset)) }
+        if is_line && (is_after_bullet || begun > 0) {
+            proposals.extend(self.callables(file, span));
+        }
+        proposals
     }
 
     fn variables(&self, file: FileId, span: Span) -> Vec<Proposal> {
         let here = self.playbook_at(file, span.range().start);
+        // Of each name what is known; own ones come first.
         let mut names: BTreeMap<(bool, Arc<str>), String> = BTreeMap::new();
-        for place in self.places_of_variables() {
+        for place in &self.occurrences {
             // The one that is being typed is none yet.
-            if place.span.file == file && place.span.start == span.start {
-                continue;
-            }
-            match &place.symbol {
-                Symbol::Own(id, name) if here.is_some_and(|here| here.id == *id) => {
-                    let ty = here.and_then(|here| here.types.get(name));
-                    names.insert((false, name.clone()), ty.map_or_else(String::new, ToString::to_string));
-                }
-                Symbol::Shared(agent, name) if here.is_none_or(|here| here.agent == *agent) => {
-                    let is_set = place.role != Role::Use;
-                    names.entry((true, name.clone())).or_default();
-                    if is_set {
-                        names.insert((true, name.clone()), "of the agent".to_owned());
-                    }
-                }
+            let is_typed = place.span.file == file && place.span.start == span.start && place.role != Role::Definition;
+            let (is_shared, name) = match &place.symbol {
+                Symbol::Own(id, name) if here.is_some_and(|here| here.id == *id) => (false, name),
+                Symbol::Shared(agent, name) if here.is_none_or(|here| here.agent == *agent) => (true, name),
                 Symbol::Own(..) | Symbol::Shared(..) | Symbol::Agent(_) | Symbol::Playbook(_) | Symbol::Callable(_) => {
+                    continue;
                 }
+            };
+            if !is_typed {
+                names.entry((is_shared, name.clone())).or_insert_with(|| self.variable_detail(here, is_shared, name));
             }
         }
         let proposal =
@@ -78,46 +108,82 @@ impl View {
         names.into_iter().map(proposal).collect()
     }
 
-    fn places_of_variables(&self) -> impl Iterator<Item = &crate::occurrences::Occurrence> {
-        let is_variable = |symbol: &Symbol| matches!(symbol, Symbol::Own(..) | Symbol::Shared(..));
-        self.occurrences.iter().filter(move |place| is_variable(&place.symbol))
+    fn variable_detail(&self, here: Option<&Playbook>, is_shared: bool, name: &str) -> String {
+        let ty = here.and_then(|here| here.type_of(self.program().agent(here.agent), name));
+        let ty = ty.map_or_else(String::new, |ty| ty.to_string());
+        match (is_shared, ty.is_empty()) {
+            (true, true) => "of the agent".to_owned(),
+            (true, false) => format!("{ty}, of the agent"),
+            (false, _) => ty,
+        }
+    }
+
+    /// The keys of the value with which a variable begins.
+    fn members(&self, file: FileId, name: &str, span: Span) -> Vec<Proposal> {
+        let Some(here) = self.playbook_at(file, span.range().start) else { return Vec::new() };
+        let declared = &self.program().agent(here.agent).variables;
+        let value = declared.iter().find(|declared| *declared.name == *name).and_then(|declared| declared.value.as_ref());
+        let Some(Value::Map(map)) = value else { return Vec::new() };
+        let kind = ProposalKind::Member;
+        let proposal = |key: &str| Proposal { kind, text: key.to_owned(), detail: format!("of ${name}"), span };
+        map.keys().map(|key| proposal(key)).collect()
+    }
+
+    fn headings(&self, part: Part, span: Span) -> Vec<Proposal> {
+        let here = self.playbook_at(span.file, span.range().start);
+        let text = here.map_or("", |here| self.program().sources.text(here.span));
+        let is_there = |heading: &str| text.lines().any(|line| line.trim_end() == heading);
+        let sections = [
+            ("### Triggers", "when it is called, besides by name"),
+            ("### Steps", "its lines"),
+            ("### Notes", "what holds for all lines"),
+        ];
+        let is_in_playbook = here.is_some() && part != Part::Agent;
+        let missing = sections.into_iter().filter(|(heading, _)| is_in_playbook && !is_there(heading));
+        let kind = ProposalKind::Heading;
+        let proposal = |(text, detail): (&str, &str)| Proposal { kind, text: text.into(), detail: detail.into(), span };
+        missing.map(proposal).chain([proposal(("## ", "a playbook"))]).collect()
     }
 
     fn callables(&self, file: FileId, span: Span) -> Vec<Proposal> {
         let program = self.program();
         let here = self.playbook_at(file, span.range().start);
-        let playbooks = program.playbooks.iter().filter(|playbook| !playbook.implicit);
-        let visible =
-            playbooks.filter(|playbook| here.is_none_or(|here| here.agent == playbook.agent) || playbook.public);
-        let mut proposals: Vec<Proposal> = visible
-            .map(|playbook| {
-                let name = match here.is_none_or(|here| here.agent == playbook.agent) {
-                    true => playbook.name.to_string(),
-                    false => format!("{}.{}", program.agent(playbook.agent).name, playbook.name),
-                };
-                let parameters: Vec<String> =
-                    playbook.parameters.iter().map(|parameter| format!("${}", parameter.name)).collect();
-                let text = format!("{name}({})", parameters.join(", "));
-                let detail = signature(&playbook.signature());
-                Proposal { kind: ProposalKind::Playbook, text, detail, span }
-            })
-            .collect();
-        // Tools that the program calls: of others nothing is known here.
-        let mut tools: Vec<&Arc<str>> = Vec::new();
-        for place in &self.occurrences {
-            if let Symbol::Callable(name) = &place.symbol
-                && !tools.contains(&name)
-            {
-                tools.push(name);
-            }
-        }
-        let tool = |name: &Arc<str>| Proposal {
-            kind: ProposalKind::Tool,
-            text: format!("{name}("),
-            detail: "a tool".to_owned(),
-            span,
-        };
-        proposals.extend(tools.into_iter().map(tool));
-        proposals
+        let is_near = |playbook: &Playbook| here.is_none_or(|here| here.agent == playbook.agent);
+        let visible = program.playbooks.iter().filter(|it| !it.implicit && (is_near(it) || it.public));
+        let playbooks = visible.map(|playbook| {
+            let agent = (!is_near(playbook)).then(|| format!("{}.", program.agent(playbook.agent).name));
+            call(ProposalKind::Playbook, &agent.unwrap_or_default(), &playbook.signature(), span)
+        });
+        let plans = program.plans.iter().map(|plan| call(ProposalKind::Playbook, "", &plan.signature(), span));
+        let tools = self.tools.signatures.iter().map(|tool| call(ProposalKind::Tool, "", tool, span));
+        playbooks.chain(plans).chain(tools).collect()
     }
+}
+
+/// A call with all arguments that it needs.
+fn call(kind: ProposalKind, agent: &str, called: &Signature, span: Span) -> Proposal {
+    let needed = called.parameters.iter().filter(|parameter| parameter.default.is_none());
+    let arguments: Vec<String> = needed.map(|parameter| format!("${}", parameter.name)).collect();
+    let text = format!("{agent}{}({})", called.name, arguments.join(", "));
+    Proposal { kind, text, detail: signature(called), span }
+}
+
+/// The rows of the grammar, by an example of each.
+fn line_wordings(span: Span) -> Vec<Proposal> {
+    let rows = wordings().filter_map(|wording| Some((*wording.examples.first()?, wording.means)));
+    rows.map(|(text, detail)| wording(text, detail, span)).collect()
+}
+
+fn trigger_wordings(span: Span) -> Vec<Proposal> {
+    trigger_examples().map(|text| wording(text, "needs no model", span)).collect()
+}
+
+fn wording(text: &str, detail: &str, span: Span) -> Proposal {
+    Proposal { kind: ProposalKind::Wording, text: text.to_owned(), detail: detail.to_owned(), span }
+}
+
+/// The variable that a text ends with, without its `$`.
+fn variable_before(text: &str) -> Option<&str> {
+    let name = &text[text.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len()..];
+    (!name.is_empty() && text[..text.len() - name.len()].ends_with('$')).then_some(name)
 }

@@ -37,7 +37,7 @@ impl View {
             (false, true) => "the model's, and it must be done",
             (false, false) => "the model's",
         };
-        let read = line(&self.analysis, &|_| Vec::new(), playbook, step);
+        let read = line(&self.analysis, &|name| self.about(name), playbook, step);
         format!("**{}:{}** {whose}\n\n{}", playbook.name, step.label, code(&read))
     }
 
@@ -50,8 +50,11 @@ impl View {
             }
             Symbol::Playbook(id) => self.playbook_text(*id),
             Symbol::Callable(name) => match program.find_plan(name) {
-                Some(_) => format!("plan **{name}**"),
-                None => format!("tool **{name}**"),
+                Some(id) => format!(
+                    "plan {}",
+                    program.plan(id).map_or_else(String::new, |plan| code(&signature(&plan.signature())))
+                ),
+                None => self.tool_text(name),
             },
             Symbol::Own(id, name) => {
                 let playbook = program.playbook(*id);
@@ -75,22 +78,25 @@ impl View {
         }
     }
 
+    fn tool_text(&self, name: &str) -> String {
+        let Some(tool) = self.tool(name) else { return format!("tool **{name}**, which is not known here") };
+        let about = std::iter::once(tool.summary.to_string()).chain(self.about(name)).filter(|text| !text.is_empty());
+        // A tool's own words are data, too, and never read as Markdown.
+        let about: Vec<String> = about.map(|text| format!("\n\n{}", escaped(&text))).collect();
+        format!("tool {}{}", code(&signature(tool)), about.concat())
+    }
+
     fn playbook_text(&self, id: PlaybookId) -> String {
         let playbook = self.program().playbook(id);
         let mut text = code(&signature(&playbook.signature()));
         if let Some(first) = playbook.description.lines().find(|line| !line.trim().is_empty()) {
-            let _ = write!(text, "\n\n{}", first.trim());
+            let _ = write!(text, "\n\n{}", escaped(first.trim()));
         }
         let n_explicit = playbook.steps.iter().filter(|step| step.explicit).count();
         let n_words = playbook.steps.len() - n_explicit;
         let (lines, triggers) = (count(n_explicit, "explicit line"), count(playbook.triggers.len(), "trigger"));
-        let _ = write!(text, "\n\n{lines}, {n_words} by the model, {triggers}, {}", self.callers(id));
+        let _ = write!(text, "\n\n{lines}, {n_words} by the model, {triggers}, {}", count(self.n_callers(id), "caller"));
         text
-    }
-
-    fn callers(&self, id: PlaybookId) -> String {
-        let calls = self.places(&Symbol::Playbook(id)).filter(|place| place.role != Role::Definition).count();
-        count(calls, "caller")
     }
 
     /// Where a variable is set, by lines.
@@ -118,6 +124,21 @@ fn code(text: &str) -> String {
     let fence = "`".repeat(longest + 1);
     let text = text.replace('\n', " ");
     if longest > 0 { format!("{fence} {text} {fence}") } else { format!("{fence}{text}{fence}") }
+}
+
+/// The same as running text: signs that Markdown or HTML would read are escaped.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => escaped.push(' '),
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            c if c.is_ascii_punctuation() => escaped.extend(['\\', c]),
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 fn count(n: usize, what: &str) -> String {

@@ -4,25 +4,38 @@
 //! A [`View`] is one program as it was loaded. Which programs there are, and which texts their files have, is the
 //! business of whoever asks.
 
+pub mod calls;
 pub mod complete;
 pub mod hover;
 pub mod occurrences;
 pub mod outline;
+pub mod tokens;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use playhouse_lang::Loaded;
 use playhouse_lang::analysis::Analysis;
 use playhouse_lang::diagnostic::Diagnostic;
-use playhouse_lang::program::{Playbook, Program, Step, Trigger};
+use playhouse_lang::program::{Playbook, Program, Signature, Step, Trigger};
 use playhouse_lang::span::{FileId, Span};
 
 use crate::occurrences::{Occurrence, Symbol};
+
+/// The tools that a program can call, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct Tools {
+    /// How they are called.
+    pub signatures: Vec<Signature>,
+    /// By name: what stands between a call and what it does.
+    pub about: HashMap<Arc<str>, Vec<String>>,
+}
 
 /// A program as it was loaded, and what is known of it beside its text.
 #[derive(Debug)]
 pub struct View {
     analysis: Analysis,
+    tools: Tools,
     findings: Vec<Diagnostic>,
     /// By place.
     occurrences: Vec<Occurrence>,
@@ -40,10 +53,10 @@ pub enum At<'v> {
 }
 
 impl View {
-    /// Of what was loaded.
-    pub fn new(loaded: Loaded) -> View {
+    /// Of what was loaded with these tools.
+    pub fn new(loaded: Loaded, tools: Tools) -> View {
         let occurrences = occurrences::all(&loaded.program);
-        View { analysis: Analysis::new(Arc::new(loaded.program)), findings: loaded.diagnostics, occurrences }
+        View { analysis: Analysis::new(Arc::new(loaded.program)), tools, findings: loaded.diagnostics, occurrences }
     }
 
     /// The program.
@@ -83,6 +96,16 @@ impl View {
         };
         // The shortest: a variable inside of a title.
         self.occurrences.iter().filter(holds).min_by_key(|place| place.span.end - place.span.start)
+    }
+
+    /// How a tool is called; none: it is not known.
+    fn tool(&self, name: &str) -> Option<&Signature> {
+        self.tools.signatures.iter().find(|tool| *tool.name == *name)
+    }
+
+    /// What stands between a call of a tool and what it does.
+    fn about(&self, name: &str) -> Vec<String> {
+        self.tools.about.get(name).cloned().unwrap_or_default()
     }
 
     /// All places of what a name means, by place.

@@ -1,6 +1,6 @@
 //! A file's outline, and what is written beside its lines.
 
-use playhouse_lang::program::{Agent, Playbook};
+use playhouse_lang::program::{Agent, Playbook, Step};
 use playhouse_lang::span::{FileId, Span};
 
 use crate::View;
@@ -67,10 +67,28 @@ impl View {
         outline
     }
 
+    /// The playbooks of a file.
+    pub fn playbooks(&self, file: FileId) -> impl Iterator<Item = &Playbook> {
+        self.program().playbooks.iter().filter(move |playbook| !playbook.implicit && playbook.span.file == file)
+    }
+
+    /// What can be folded in a file: playbooks, and lines with those below them.
+    pub fn folds(&self, file: FileId) -> Vec<Span> {
+        let mut folds = Vec::new();
+        for playbook in self.playbooks(file) {
+            folds.push(playbook.span);
+            for line in playbook.steps.iter().filter(|line| !line.children.is_empty() && line.span.file == file) {
+                let is_below = |other: &&Step| playbook.is_nested(other.id, line.id);
+                let last = playbook.steps.iter().rev().find(is_below);
+                folds.extend(last.map(|last| line.span.to(last.span)));
+            }
+        }
+        folds
+    }
+
     /// The line ids of a range of a file, with `=` before what costs no model call.
     pub fn hints(&self, file: FileId, range: std::ops::Range<usize>) -> Vec<Hint> {
-        let playbooks = self.program().playbooks.iter().filter(|playbook| playbook.span.file == file);
-        let lines = playbooks.flat_map(|playbook| &playbook.steps);
+        let lines = self.playbooks(file).flat_map(|playbook| &playbook.steps);
         let seen = lines.filter(|line| range.contains(&line.span.range().start));
         seen.map(|line| {
             let mark = if line.explicit { "=" } else { "" };

@@ -18,9 +18,9 @@ pub mod mcp;
 #[cfg(feature = "cli")]
 pub mod report;
 
-#[cfg(any(feature = "cli", feature = "dap", feature = "serve"))]
+#[cfg(any(feature = "cli", feature = "dap", feature = "lsp", feature = "serve"))]
 #[cfg_attr(
-    not(all(feature = "cli", feature = "dap", feature = "serve")),
+    not(all(feature = "cli", feature = "dap", feature = "lsp", feature = "serve")),
     allow(dead_code, reason = "each of the doors uses a part; what nobody uses shows where all are there")
 )]
 pub mod show;

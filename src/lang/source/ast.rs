@@ -81,7 +81,7 @@ pub(crate) struct Metadata {
 
 /// What a known H3 is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SectionKind {
+pub enum SectionKind {
     /// `### Triggers` or `### Trigger`.
     Triggers,
     /// `### Steps`.

@@ -4,23 +4,38 @@
 use std::collections::HashMap;
 
 use gen_lsp_types::{
-    CodeAction, CodeActionKind, CodeActionParams, CodeActionResponse, CompletionItem, Contents, DocumentHighlight,
-    DocumentHighlightKind, DocumentSymbol, Hover, InlayHint, InlayHintParams, Label, Location, MarkupContent,
-    MarkupKind, TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
+    ActiveParameter, BaseSymbolInformation, CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall,
+    CodeAction, CodeActionKind, CodeActionParams, CodeActionResponse, CodeLens, Command, CompletionItem, Contents,
+    Diagnostic, DiagnosticSeverity, DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Documentation,
+    FoldingRange, Hover, InlayHint, InlayHintParams, Label, Location, MarkupContent, MarkupKind, Message,
+    ParameterInformation, ParameterInformationLabel, Range, SemanticTokens, SignatureHelp, SignatureInformation,
+    TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit, WorkspaceSymbol, WorkspaceSymbolLocation,
 };
+use playhouse_ide::calls::Caller;
 use playhouse_ide::occurrences::{Occurrence, Role};
+use playhouse_ide::outline::{Entry, EntryKind};
 
-use crate::serve::lsp::convert::{completion, finding, location, symbol};
-use crate::serve::lsp::documents::{Columns, Documents, Text};
+use crate::diagnostic;
+use crate::lang::program::{Playbook, PlaybookId};
+use crate::serve::lsp::capabilities::Editor;
+use crate::serve::lsp::convert::{completion, finding, hierarchy_item, location, symbol, symbol_kind, tokens};
+use crate::serve::lsp::documents::{Columns, Documents, Text, name_of};
 use crate::serve::lsp::programs::{Loaded, Programs};
-use crate::span::FileId;
+use crate::serve::show::count;
+use crate::span::{FileId, Span};
+
+/// What a lens can do, where the editor has such a command: its title.
+const LENSES: [(&str, &str); 2] = [("playhouse.run", "run"), ("playhouse.debug", "debug")];
+
+/// The command that shows the callers of a playbook.
+const SHOW_CALLERS: &str = "playhouse.showCallers";
 
 /// What questions are answered from.
 #[derive(Clone, Copy)]
 pub(super) struct Answers<'a> {
     pub(super) documents: &'a Documents,
     pub(super) programs: &'a Programs,
-    pub(super) columns: Columns,
+    pub(super) editor: &'a Editor,
 }
 
 /// Where a question is asked.
@@ -31,6 +46,10 @@ struct Here<'a> {
 }
 
 impl<'a> Answers<'a> {
+    fn columns(self) -> Columns {
+        self.editor.columns
+    }
+
     /// The first program of a text.
     fn here(self, uri: &Uri) -> Option<Here<'a>> {
         let (name, document) = self.documents.at(uri)?;
@@ -40,7 +59,7 @@ impl<'a> Answers<'a> {
 
     fn place(self, at: &TextDocumentPositionParams) -> Option<(Here<'a>, usize)> {
         let here = self.here(&at.text_document.uri)?;
-        let offset = here.text.offset(at.position, self.columns)?;
+        let offset = here.text.offset(at.position, self.columns())?;
         Some((here, offset))
     }
 
@@ -49,7 +68,7 @@ impl<'a> Answers<'a> {
         let (here, offset) = self.place(at)?;
         let hover = here.program.view.hover(here.file, offset)?;
         let contents = Contents::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value: hover.text });
-        Some(Hover { contents, range: Some(here.text.range(hover.span, self.columns)) })
+        Some(Hover { contents, range: Some(here.text.range(hover.span, self.columns())) })
     }
 
     /// Where what the name means comes from: its title or declaration, else where it is set.
@@ -68,7 +87,7 @@ impl<'a> Answers<'a> {
         let Some((here, offset)) = self.place(at) else { return Vec::new() };
         let Some(name) = here.program.view.name_at(here.file, offset) else { return Vec::new() };
         let places = here.program.view.places(&name.symbol).filter(is_wanted);
-        places.filter_map(|place| location(here.program, place.span, self.columns)).collect()
+        places.filter_map(|place| location(here.program, place.span, self.columns())).collect()
     }
 
     /// The places of it in the same text.
@@ -77,7 +96,7 @@ impl<'a> Answers<'a> {
         let Some(name) = here.program.view.name_at(here.file, offset) else { return Vec::new() };
         let places = here.program.view.places(&name.symbol).filter(|place| place.span.file == here.file);
         let highlight = |place: &Occurrence| DocumentHighlight {
-            range: here.text.range(place.span, self.columns),
+            range: here.text.range(place.span, self.columns()),
             kind: Some(match place.role {
                 Role::Definition | Role::Write => DocumentHighlightKind::Write,
                 Role::Use => DocumentHighlightKind::Read,
@@ -90,18 +109,186 @@ impl<'a> Answers<'a> {
     pub(super) fn symbols(self, uri: &Uri) -> Vec<DocumentSymbol> {
         let Some(here) = self.here(uri) else { return Vec::new() };
         let outline = here.program.view.outline(here.file);
-        outline.iter().map(|entry| symbol(entry, here.text, self.columns)).collect()
+        outline.iter().map(|entry| symbol(entry, here.text, self.columns())).collect()
+    }
+
+    /// What is called like this, in all programs.
+    pub(super) fn all_symbols(self, query: &str) -> Vec<WorkspaceSymbol> {
+        let query = query.to_lowercase();
+        let mut found: Vec<WorkspaceSymbol> = Vec::new();
+        for program in self.programs.all() {
+            let entries = program.files().flat_map(|(file, _)| program.view.outline(file));
+            let mut pending: Vec<(Entry, Option<String>)> = entries.map(|entry| (entry, None)).collect();
+            while let Some((entry, container)) = pending.pop() {
+                let is_named = matches!(entry.kind, EntryKind::Agent | EntryKind::Playbook);
+                if is_named
+                    && entry.name.to_lowercase().contains(&query)
+                    && let Some(location) = location(program, entry.title, self.columns())
+                {
+                    let symbol = WorkspaceSymbol {
+                        location: WorkspaceSymbolLocation::Location(location),
+                        data: None,
+                        base_symbol_information: BaseSymbolInformation {
+                            name: entry.name.clone(),
+                            kind: symbol_kind(entry.kind),
+                            tags: None,
+                            container_name: container,
+                        },
+                    };
+                    // A file can belong to several programs.
+                    if !found.contains(&symbol) {
+                        found.push(symbol);
+                    }
+                }
+                let inner = entry.children.into_iter().map(|child| (child, Some(entry.name.clone())));
+                pending.extend(inner.collect::<Vec<_>>().into_iter().rev());
+            }
+        }
+        found
+    }
+
+    /// Playbooks, and lines that have lines below them.
+    pub(super) fn folds(self, uri: &Uri) -> Vec<FoldingRange> {
+        let Some(here) = self.here(uri) else { return Vec::new() };
+        let fold = |span: Span| {
+            let range = here.text.range(span, self.columns());
+            // A playbook ends before the next heading: the empty lines above that stay.
+            let text = here.text.as_str().get(span.range()).unwrap_or_default();
+            let n_lines = text.trim_end().lines().count();
+            let end_line = range.start.line + u32::try_from(n_lines).unwrap_or(1).saturating_sub(1);
+            (end_line > range.start.line).then(|| FoldingRange {
+                start_line: range.start.line,
+                start_character: None,
+                end_line,
+                end_character: None,
+                kind: None,
+                collapsed_text: None,
+            })
+        };
+        here.program.view.folds(here.file).into_iter().filter_map(fold).collect()
+    }
+
+    /// What is coloured.
+    pub(super) fn tokens(self, uri: &Uri, range: Option<Range>) -> Option<SemanticTokens> {
+        let here = self.here(uri)?;
+        let place = |position| here.text.offset(position, self.columns());
+        let whole = 0..here.text.as_str().len();
+        let range = range.map_or(whole.clone(), |range| {
+            place(range.start).unwrap_or(0)..place(range.end).unwrap_or(whole.end)
+        });
+        let data = tokens(&here.program.view.tokens(here.file, range), here.text, self.columns());
+        Some(SemanticTokens { result_id: None, data })
+    }
+
+    /// Above each playbook what can be done with it, and how often it is called; only with commands that the editor has.
+    pub(super) fn lenses(self, uri: &Uri) -> Vec<CodeLens> {
+        let Some(here) = self.here(uri) else { return Vec::new() };
+        let has = |command: &str| self.editor.commands.iter().any(|known| known == command);
+        let file = self.documents.at(uri).map(|(name, _)| name).unwrap_or_default();
+        let mut lenses = Vec::new();
+        for playbook in here.program.view.playbooks(here.file) {
+            let range = here.text.range(playbook.title_span, self.columns());
+            let mut add = |title: String, command: &str| {
+                let arguments = [file.as_str(), &playbook.name].map(|text| serde_json::Value::from(text).into());
+                let command =
+                    Command { title, tooltip: None, command: command.to_owned(), arguments: Some(arguments.into()) };
+                lenses.push(CodeLens { range, command: Some(command), data: None });
+            };
+            for (command, title) in LENSES.into_iter().filter(|(command, _)| has(command)) {
+                add(title.to_owned(), command);
+            }
+            if has(SHOW_CALLERS) {
+                add(count(here.program.view.n_callers(playbook.id), "caller"), SHOW_CALLERS);
+            }
+        }
+        lenses
+    }
+
+    /// The call that is being written.
+    pub(super) fn signature(self, at: &TextDocumentPositionParams) -> Option<SignatureHelp> {
+        let (here, offset) = self.place(at)?;
+        let call = here.program.view.writing(here.file, here.text.as_str(), offset)?;
+        let parameter = |name: String| ParameterInformation {
+            label: ParameterInformationLabel::String(name),
+            documentation: None,
+        };
+        let active = ActiveParameter::Int(u32::try_from(call.active).unwrap_or(u32::MAX));
+        let signature = SignatureInformation {
+            label: call.label,
+            documentation: (!call.summary.is_empty()).then_some(Documentation::String(call.summary)),
+            parameters: Some(call.parameters.into_iter().map(parameter).collect()),
+            active_parameter: Some(active.clone()),
+        };
+        Some(SignatureHelp { signatures: vec![signature], active_signature: Some(0), active_parameter: Some(active) })
+    }
+
+    /// The playbook whose name stands there.
+    pub(super) fn playbook_at(self, at: &TextDocumentPositionParams) -> Vec<CallHierarchyItem> {
+        let Some((here, offset)) = self.place(at) else { return Vec::new() };
+        let playbook = here.program.view.playbook_named_at(here.file, offset);
+        playbook.and_then(|playbook| self.playbook_item(here.program, playbook)).into_iter().collect()
+    }
+
+    fn playbook_item(self, program: &Loaded, playbook: &Playbook) -> Option<CallHierarchyItem> {
+        let places = [playbook.span, playbook.title_span];
+        hierarchy_item(program, playbook.name.to_string(), EntryKind::Playbook, places, self.columns())
+    }
+
+    /// The playbook that an item is. It may be in a file that is not open.
+    fn playbook_of(self, item: &CallHierarchyItem) -> Option<(&'a Loaded, PlaybookId)> {
+        let name = name_of(&item.uri);
+        let (program, file) = self.programs.of(&name).next()?;
+        let offset = program.text(file)?.offset(item.selection_range.start, self.columns())?;
+        let playbook = program.view.playbooks(file).find(|playbook| playbook.title_span.contains(offset))?;
+        Some((program, playbook.id))
+    }
+
+    /// Who calls it. A trigger is a caller, too, by the lines that set what it waits for.
+    pub(super) fn callers(self, item: &CallHierarchyItem) -> Vec<CallHierarchyIncomingCall> {
+        let Some((program, id)) = self.playbook_of(item) else { return Vec::new() };
+        let source = program.view.program();
+        let caller = |who: Caller| match who {
+            Caller::Playbook(id) => self.playbook_item(program, source.playbook(id)),
+            Caller::Trigger(id) => {
+                let span = source.trigger(id).span;
+                let name = source.trigger_name(id);
+                hierarchy_item(program, name, EntryKind::Trigger, [span, span], self.columns())
+            }
+        };
+        let calls = program.view.callers(id).into_iter();
+        calls
+            .filter_map(|calls| {
+                let from = caller(calls.who)?;
+                // Ranges are those of the caller's file; lines that set a name may stand in others.
+                let places = calls.places.iter().filter_map(|place| location(program, *place, self.columns()));
+                let from_ranges = places.filter(|place| place.uri == from.uri).map(|place| place.range).collect();
+                Some(CallHierarchyIncomingCall { from, from_ranges })
+            })
+            .collect()
+    }
+
+    /// Whom it calls.
+    pub(super) fn callees(self, item: &CallHierarchyItem) -> Vec<CallHierarchyOutgoingCall> {
+        let Some((program, id)) = self.playbook_of(item) else { return Vec::new() };
+        let callees = program.view.callees(id).into_iter();
+        callees
+            .filter_map(|calls| {
+                let to = self.playbook_item(program, program.view.program().playbook(calls.who))?;
+                let places = calls.places.iter().filter_map(|place| location(program, *place, self.columns()));
+                Some(CallHierarchyOutgoingCall { to, from_ranges: places.map(|place| place.range).collect() })
+            })
+            .collect()
     }
 
     /// Line ids.
     pub(super) fn hints(self, asked: &InlayHintParams) -> Vec<InlayHint> {
         let Some(here) = self.here(&asked.text_document.uri) else { return Vec::new() };
-        let place = |position| here.text.offset(position, self.columns);
+        let place = |position| here.text.offset(position, self.columns());
         let start = place(asked.range.start).unwrap_or(0);
         let end = place(asked.range.end).unwrap_or(here.text.as_str().len());
         let hints = here.program.view.hints(here.file, start..end.saturating_add(1));
         let hint = |hint: playhouse_ide::outline::Hint| InlayHint {
-            position: here.text.position(hint.at, self.columns),
+            position: here.text.position(hint.at, self.columns()),
             label: Label::String(hint.text),
             kind: None,
             text_edits: None,
@@ -117,22 +304,22 @@ impl<'a> Answers<'a> {
     pub(super) fn completions(self, at: &TextDocumentPositionParams) -> Vec<CompletionItem> {
         let Some((here, offset)) = self.place(at) else { return Vec::new() };
         let proposals = here.program.view.complete(here.file, here.text.as_str(), offset);
-        proposals.into_iter().map(|proposal| completion(proposal, here.text, self.columns)).collect()
+        proposals.into_iter().map(|proposal| completion(proposal, here.text, self.columns())).collect()
     }
 
     /// The mends of what was found in a range.
     pub(super) fn actions(self, asked: &CodeActionParams) -> Vec<CodeActionResponse> {
         let uri = &asked.text_document.uri;
         let Some(here) = self.here(uri) else { return Vec::new() };
-        let place = |position| here.text.offset(position, self.columns);
+        let place = |position| here.text.offset(position, self.columns());
         let (Some(start), Some(end)) = (place(asked.range.start), place(asked.range.end)) else { return Vec::new() };
-        let touches = |found: &&crate::diagnostic::Diagnostic| {
+        let touches = |found: &&diagnostic::Diagnostic| {
             let range = found.span.range();
             found.span.file == here.file && range.start <= end && start <= range.end
         };
-        let action = |found: &crate::diagnostic::Diagnostic| {
+        let action = |found: &diagnostic::Diagnostic| {
             let fix = found.fix.as_ref().filter(|fix| fix.span.file == here.file)?;
-            let edit = TextEdit { range: here.text.range(fix.span, self.columns), new_text: fix.replacement.clone() };
+            let edit = TextEdit { range: here.text.range(fix.span, self.columns()), new_text: fix.replacement.clone() };
             let edit = WorkspaceEdit {
                 changes: Some(HashMap::from([(uri.clone(), vec![edit])])),
                 document_changes: None,
@@ -141,7 +328,7 @@ impl<'a> Answers<'a> {
             Some(CodeActionResponse::CodeAction(CodeAction {
                 title: fix.message.clone(),
                 kind: Some(CodeActionKind::QuickFix),
-                diagnostics: finding(here.program, found, self.columns).map(|found| vec![found]),
+                diagnostics: finding(here.program, found, self.columns()).map(|found| vec![found]),
                 is_preferred: Some(true),
                 edit: Some(edit),
                 ..CodeAction::default()
@@ -151,11 +338,20 @@ impl<'a> Answers<'a> {
     }
 
     /// What was found in a file, by all programs that reach it, each finding once.
-    pub(super) fn findings(self, name: &str) -> Vec<gen_lsp_types::Diagnostic> {
+    pub(super) fn findings(self, name: &str) -> Vec<Diagnostic> {
+        if self.documents.get(name).is_some_and(|document| document.is_too_long()) {
+            let message = "this text is longer than 4 MiB, and is not read; split it into files that import each other";
+            return vec![Diagnostic {
+                severity: Some(DiagnosticSeverity::Error),
+                source: Some("playhouse".to_owned()),
+                message: Message::String(message.to_owned()),
+                ..Diagnostic::default()
+            }];
+        }
         let mut all = Vec::new();
         for (program, file) in self.programs.of(name) {
             let own = program.view.findings().iter().filter(|found| found.span.file == file);
-            for found in own.filter_map(|found| finding(program, found, self.columns)) {
+            for found in own.filter_map(|found| finding(program, found, self.columns())) {
                 if !all.contains(&found) {
                     all.push(found);
                 }

@@ -1,11 +1,13 @@
 //! Plain answers in the protocol's words.
 
 use gen_lsp_types::{
-    Code, CompletionItem, CompletionItemKind, CompletionItemTextEdit, Diagnostic, DiagnosticRelatedInformation,
-    DiagnosticSeverity, DiagnosticTag, DocumentSymbol, Location, Message, SymbolKind, TextEdit,
+    CallHierarchyItem, Code, CompletionItem, CompletionItemKind, CompletionItemTextEdit, Diagnostic,
+    DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, DocumentSymbol, Location, Message, SemanticToken,
+    SymbolKind, TextEdit,
 };
 use playhouse_ide::complete::{Proposal, ProposalKind};
 use playhouse_ide::outline::{Entry, EntryKind};
+use playhouse_ide::tokens::{Modifiers, Token, TokenKind};
 
 use crate::diagnostic::{self, Severity};
 use crate::serve::lsp::documents::{Columns, Text, uri_of};
@@ -14,6 +16,13 @@ use crate::span::Span;
 
 /// What is found in texts that are never come to, or used: editors show them pale.
 const UNNECESSARY: [&str; 2] = ["unreachable", "unused"];
+
+/// The names of [`TokenKind`]s, as the protocol has them, in the order of their numbers.
+pub(super) const TOKEN_KINDS: [&str; 6] = ["keyword", "variable", "parameter", "function", "method", "class"];
+
+/// The names of [`Modifiers`], in the order of their bits; the last four are our own.
+pub(super) const TOKEN_MODIFIERS: [&str; 6] =
+    ["declaration", "modification", "explicit", "byModel", "secret", "unknown"];
 
 /// A place in a program.
 pub(super) fn location(program: &Loaded, span: Span, columns: Columns) -> Option<Location> {
@@ -55,17 +64,11 @@ pub(super) fn finding(program: &Loaded, found: &diagnostic::Diagnostic, columns:
 /// An entry of an outline.
 #[expect(deprecated, reason = "the field must be named, and is never set")]
 pub(super) fn symbol(entry: &Entry, text: &Text, columns: Columns) -> DocumentSymbol {
-    let kind = match entry.kind {
-        EntryKind::Agent => SymbolKind::Class,
-        EntryKind::Playbook => SymbolKind::Function,
-        EntryKind::Trigger => SymbolKind::Event,
-        EntryKind::Line => SymbolKind::Field,
-    };
     let children: Vec<DocumentSymbol> = entry.children.iter().map(|child| symbol(child, text, columns)).collect();
     DocumentSymbol {
         name: entry.name.clone(),
         detail: (!entry.detail.is_empty()).then(|| entry.detail.clone()),
-        kind,
+        kind: symbol_kind(entry.kind),
         tags: None,
         deprecated: None,
         range: text.range(entry.span, columns),
@@ -74,10 +77,82 @@ pub(super) fn symbol(entry: &Entry, text: &Text, columns: Columns) -> DocumentSy
     }
 }
 
+/// What kind of symbol it is.
+pub(super) fn symbol_kind(kind: EntryKind) -> SymbolKind {
+    match kind {
+        EntryKind::Agent => SymbolKind::Class,
+        EntryKind::Playbook => SymbolKind::Function,
+        EntryKind::Trigger => SymbolKind::Event,
+        EntryKind::Line => SymbolKind::Field,
+    }
+}
+
+/// Coloured places, each told by where it lies after the one before it.
+pub(super) fn tokens(tokens: &[Token], text: &Text, columns: Columns) -> Vec<SemanticToken> {
+    let mut last = (0, 0);
+    let place = |token: &Token| {
+        let range = text.range(token.span, columns);
+        let (line, start) = (range.start.line, range.start.character);
+        let is_same_line = line == last.0;
+        let told = SemanticToken {
+            delta_line: line - last.0,
+            delta_start: if is_same_line { start - last.1 } else { start },
+            length: range.end.character.saturating_sub(start),
+            token_type: token_number(token.kind),
+            token_modifiers_bitset: bits(token.modifiers),
+        };
+        last = (line, start);
+        told
+    };
+    tokens.iter().map(place).collect()
+}
+
+fn token_number(kind: TokenKind) -> u32 {
+    match kind {
+        TokenKind::Keyword => 0,
+        TokenKind::Variable => 1,
+        TokenKind::Parameter => 2,
+        TokenKind::Function => 3,
+        TokenKind::Method => 4,
+        TokenKind::Class => 5,
+    }
+}
+
+fn bits(modifiers: Modifiers) -> u32 {
+    let Modifiers { is_declaration, is_modification, is_explicit, is_by_model, is_secret, is_unknown } = modifiers;
+    let bits = [is_declaration, is_modification, is_explicit, is_by_model, is_secret, is_unknown];
+    bits.into_iter().enumerate().map(|(bit, is_set)| u32::from(is_set) << bit).sum()
+}
+
+/// Somebody in a hierarchy of calls.
+pub(super) fn hierarchy_item(
+    program: &Loaded,
+    name: String,
+    kind: EntryKind,
+    [whole, title]: [Span; 2],
+    columns: Columns,
+) -> Option<CallHierarchyItem> {
+    let place = location(program, whole, columns)?;
+    let selection_range = location(program, title, columns)?.range;
+    Some(CallHierarchyItem {
+        name,
+        kind: symbol_kind(kind),
+        tags: None,
+        detail: None,
+        uri: place.uri,
+        range: place.range,
+        selection_range,
+        data: None,
+    })
+}
+
 /// A proposal.
 pub(super) fn completion(proposal: Proposal, text: &Text, columns: Columns) -> CompletionItem {
     let kind = match proposal.kind {
         ProposalKind::Variable => CompletionItemKind::Variable,
+        ProposalKind::Member => CompletionItemKind::Property,
+        ProposalKind::Wording => CompletionItemKind::Snippet,
+        ProposalKind::Heading => CompletionItemKind::Keyword,
         ProposalKind::Playbook => CompletionItemKind::Function,
         ProposalKind::Tool => CompletionItemKind::Method,
     };

@@ -7,6 +7,9 @@ use gen_lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 
 use crate::span::{LineIndex, Span};
 
+/// A longer text is not read.
+const MAX_BYTES: usize = 4 << 20;
+
 /// How an editor counts columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Columns {
@@ -30,7 +33,7 @@ pub(super) struct Document {
     pub(super) version: i32,
     pub(super) text: Text,
     /// An edit could not be made: it is not what the editor shows until that sends the whole.
-    pub(super) is_stale: bool,
+    is_stale: bool,
 }
 
 /// All that are open, by the names that programs have for their files.
@@ -110,6 +113,18 @@ impl Text {
     }
 }
 
+impl Document {
+    /// Whether something is said of it: it is a playbook, and not too long.
+    pub(super) fn is_playbook(&self) -> bool {
+        !self.is_too_long()
+    }
+
+    /// Whether it is longer than any text that is read.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.text.text.len() > MAX_BYTES
+    }
+}
+
 impl Documents {
     /// A text is open from now on; what it is called.
     pub(super) fn open(&mut self, uri: Uri, version: i32, text: String) -> String {
@@ -145,6 +160,11 @@ impl Documents {
     pub(super) fn close(&mut self, uri: &Uri) -> Option<String> {
         let name = name_of(uri);
         self.0.remove(&name).map(|_| name)
+    }
+
+    /// What they are called.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
     }
 
     /// The one of this name.

@@ -8,6 +8,8 @@
 
 mod answers;
 
+mod capabilities;
+
 mod convert;
 
 mod documents;

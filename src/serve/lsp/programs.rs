@@ -1,38 +1,83 @@
 //! Which programs there are: each text that is open belongs to the programs that reach it, or is one itself.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use playhouse_ide::View;
+use playhouse_ide::{Tools, View};
 
-use crate::host::program::{KnownTools, load_files_by};
+use crate::diagnostic::Diagnostic;
+use crate::host::launch::{Choices, Launch, Workshop, surveyed};
+use crate::host::program::{ToolInventory, load_files_by};
 use crate::serve::lsp::documents::{Documents, Text};
-use crate::span::FileId;
+use crate::serve::show::tools::about_tool;
+use crate::span::{FileId, Span};
 
 /// A program, loaded.
 pub(super) struct Loaded {
     /// The file that it begins with.
     root: String,
+    survey: Survey,
     pub(super) view: View,
     /// The texts of its files, in their order.
     pub(super) texts: Vec<Text>,
 }
 
+/// What is known of a program's tools without starting anything: by its files and the configuration beside them, as they
+/// were saved last.
+#[derive(Clone)]
+struct Survey {
+    inventory: ToolInventory,
+    tools: Tools,
+    /// Why there is none.
+    trouble: Option<String>,
+}
+
 /// All programs.
 #[derive(Default)]
-pub(super) struct Programs(Vec<Loaded>);
+pub(super) struct Programs {
+    all: Vec<Loaded>,
+    /// Texts that have changed since the programs were loaded.
+    changed: BTreeSet<String>,
+    /// Whether what lies on the disk has changed, too.
+    is_disk_changed: bool,
+}
+
+impl Survey {
+    /// What `check` would know.
+    fn of(root: &str) -> Survey {
+        let launch = Launch::new(Workshop::default(), Choices::default());
+        match launch.survey(&[PathBuf::from(root)]) {
+            Ok((equipment, _)) => {
+                let tools = equipment.tools.signatures();
+                let about = tools.iter().map(|tool| (tool.signature.name.clone(), about_tool(tool)));
+                let signatures = tools.iter().map(|tool| tool.signature.clone()).collect();
+                let tools = Tools { signatures, about: about.filter(|(_, about)| !about.is_empty()).collect() };
+                Survey { inventory: surveyed(&equipment), tools, trouble: None }
+            }
+            // Which tools there are is not known, so an unknown name is no finding.
+            Err(error) => Survey {
+                inventory: ToolInventory { are_more: true, ..ToolInventory::default() },
+                tools: Tools::default(),
+                trouble: Some(error.to_string()),
+            },
+        }
+    }
+}
 
 impl Loaded {
     /// The texts that are open stand in the place of those in files; none: its first file cannot be read.
-    fn load(root: &str, documents: &Documents) -> Option<Loaded> {
-        // Which tools there are is known when they are opened; so an unknown name is no finding here.
-        let tools = KnownTools { are_more: true, ..KnownTools::default() };
+    fn load(root: &str, survey: Survey, documents: &Documents) -> Option<Loaded> {
         let mut read = |path: &Path| match documents.get(&path.to_string_lossy()) {
             Some(document) => Ok(document.text.as_str().to_owned()),
             None => std::fs::read_to_string(path),
         };
-        let (_, loaded) = load_files_by(&[PathBuf::from(root)], tools, &mut read).ok()?;
+        let (_, mut loaded) = load_files_by(&[PathBuf::from(root)], &survey.inventory, &mut read).ok()?;
+        if let Some(trouble) = &survey.trouble {
+            loaded.diagnostics.insert(0, Diagnostic::error("tools", Span::default(), trouble.clone()));
+        }
         let texts = loaded.program.sources.iter().map(|(_, file)| Text::new(&*file.text)).collect();
-        Some(Loaded { root: root.to_owned(), view: View::new(loaded), texts })
+        let view = View::new(loaded, survey.tools.clone());
+        Some(Loaded { root: root.to_owned(), survey, view, texts })
     }
 
     /// The names of its files.
@@ -44,47 +89,67 @@ impl Loaded {
     pub(super) fn text(&self, file: FileId) -> Option<&Text> {
         self.texts.get(file.0 as usize)
     }
+
 }
 
 impl Programs {
-    /// A text was opened, edited or closed, or a file has changed: programs with it are loaded anew.
-    pub(super) fn changed(&mut self, name: &str, documents: &Documents) {
-        let is_open = documents.get(name).is_some();
-        for program in &mut self.0 {
-            if program.view.file(name).is_some()
-                && let Some(loaded) = Loaded::load(&program.root, documents)
-            {
-                *program = loaded;
-            }
-        }
-        let is_reached = |programs: &[Loaded]| programs.iter().any(|program| program.view.file(name).is_some());
-        if is_open && !is_reached(&self.0) {
-            self.0.extend(Loaded::load(name, documents));
-        }
-        // One that another one reaches is judged there; one that nobody looks at is not judged.
-        let roots: Vec<String> = self.0.iter().map(|program| program.root.clone()).collect();
-        let is_inner = |root: &String, all: &[Loaded]| {
-            all.iter().any(|other| other.root != *root && other.view.file(root).is_some())
-        };
-        let gone: Vec<String> =
-            roots.into_iter().filter(|root| is_inner(root, &self.0) || !self.is_looked_at(root, documents)).collect();
-        self.0.retain(|program| !gone.contains(&program.root));
+    /// A text was opened, edited or closed.
+    pub(super) fn edited(&mut self, name: String) {
+        self.changed.insert(name);
     }
 
-    fn is_looked_at(&self, root: &str, documents: &Documents) -> bool {
-        let program = self.0.iter().find(|program| program.root == *root);
-        program.is_some_and(|program| program.files().any(|(_, name)| documents.get(name).is_some()))
+    /// A file was saved, made or taken away: what programs are made of may be other than it was, and so may tools.
+    pub(super) fn saved(&mut self, name: String) {
+        self.changed.insert(name);
+        self.is_disk_changed = true;
+    }
+
+    /// Loads anew what has changed; whether anything has.
+    pub(super) fn refresh(&mut self, documents: &Documents) -> bool {
+        let changed = std::mem::take(&mut self.changed);
+        let is_disk_changed = std::mem::take(&mut self.is_disk_changed);
+        if changed.is_empty() {
+            return false;
+        }
+        for program in &mut self.all {
+            if is_disk_changed || changed.iter().any(|name| program.view.file(name).is_some()) {
+                let survey = if is_disk_changed { Survey::of(&program.root) } else { program.survey.clone() };
+                if let Some(loaded) = Loaded::load(&program.root, survey, documents) {
+                    *program = loaded;
+                }
+            }
+        }
+        for name in changed.iter().filter(|name| documents.get(name).is_some_and(|document| document.is_playbook())) {
+            if self.of(name).next().is_none() {
+                self.all.extend(Loaded::load(name, Survey::of(name), documents));
+            }
+        }
+        // One that another one reaches is judged there; one that nobody looks at is not judged.
+        let is_kept = |program: &Loaded| {
+            let is_inner =
+                self.all.iter().any(|other| other.root != program.root && other.view.file(&program.root).is_some());
+            !is_inner && program.files().any(|(_, name)| documents.get(name).is_some())
+        };
+        let kept: Vec<bool> = self.all.iter().map(is_kept).collect();
+        let mut kept = kept.into_iter();
+        self.all.retain(|_| kept.next().unwrap_or(true));
+        true
     }
 
     /// Those that reach a file, with its number there.
     pub(super) fn of<'p, 'n>(&'p self, name: &'n str) -> impl Iterator<Item = (&'p Loaded, FileId)> + use<'p, 'n> {
-        self.0.iter().filter_map(move |program| Some((program, program.view.file(name)?)))
+        self.all.iter().filter_map(move |program| Some((program, program.view.file(name)?)))
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> &[Loaded] {
+        &self.all
     }
 
     /// The files of all programs, each once.
     pub(super) fn files(&self) -> Vec<String> {
         let mut files: Vec<String> =
-            self.0.iter().flat_map(|program| program.files().map(|(_, name)| name.to_owned())).collect();
+            self.all.iter().flat_map(|program| program.files().map(|(_, name)| name.to_owned())).collect();
         files.sort();
         files.dedup();
         files

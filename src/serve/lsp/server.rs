@@ -1,29 +1,26 @@
 //! One connection: changes are made in order, and questions answered from what is there then.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gen_lsp_types::{
-    CodeActionOptions, CodeActionProvider, CodeActionRequest, CompletionOptions, CompletionRequest, CompletionResponse,
-    DefinitionProvider, DefinitionRequest, DidChangeTextDocumentNotification, DidChangeWatchedFilesNotification,
-    DidCloseTextDocumentNotification, DidOpenTextDocumentNotification, DidSaveTextDocumentNotification,
-    DocumentHighlightProvider, DocumentHighlightRequest, DocumentSymbolProvider, DocumentSymbolRequest, HoverProvider,
-    HoverRequest, InitializeParams, InlayHintProvider, InlayHintRequest, Notification as LspNotification,
-    PositionEncodingKind, PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesProvider,
-    ReferencesRequest, Request as LspRequest, ServerCapabilities, TextDocumentSync, TextDocumentSyncKind,
-    TextDocumentSyncOptions,
+    CallHierarchyIncomingCallsRequest, CallHierarchyOutgoingCallsRequest, CallHierarchyPrepareRequest, CancelParams,
+    CodeActionRequest, CodeLensRequest, CompletionRequest, CompletionResponse, DefinitionRequest,
+    DidChangeTextDocumentNotification, DidChangeWatchedFilesNotification, DidCloseTextDocumentNotification,
+    DidOpenTextDocumentNotification, DidSaveTextDocumentNotification, DocumentHighlightRequest, DocumentSymbolRequest,
+    FoldingRangeRequest, HoverRequest, Id, InlayHintRequest, Notification as LspNotification,
+    PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesRequest, Request as LspRequest,
+    SemanticTokensRangeRequest, SemanticTokensRequest, SignatureHelpRequest, WorkspaceSymbolRequest,
 };
-use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
+use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::host::text::panic_text;
 use crate::serve::lsp::answers::Answers;
-use crate::serve::lsp::documents::{Columns, Documents, name_of, uri_of};
+use crate::serve::lsp::capabilities::{Editor, capabilities};
+use crate::serve::lsp::documents::{Documents, name_of, uri_of};
 use crate::serve::lsp::programs::Programs;
-
-/// A longer text is not read.
-const MAX_BYTES: usize = 4 << 20;
 
 /// A connection that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -40,80 +37,63 @@ pub enum ServeError {
 pub fn serve(connection: &Connection) -> Result<(), ServeError> {
     let wrong = |error: lsp_server::ProtocolError| ServeError::Protocol(error.to_string());
     let (id, asked) = connection.initialize_start().map_err(wrong)?;
-    let columns = columns(&asked);
+    let editor = Editor::read(&asked);
     let answer = json!({
-        "capabilities": capabilities(columns),
+        "capabilities": capabilities(editor.columns),
         "serverInfo": {"name": "playhouse", "version": env!("CARGO_PKG_VERSION")},
     });
     connection.initialize_finish(id, answer).map_err(wrong)?;
     let mut server = Server {
         connection,
-        columns,
+        editor,
         documents: Documents::default(),
         programs: Programs::default(),
         told: HashMap::new(),
     };
-    for message in &connection.receiver {
-        match message {
-            Message::Request(request) => {
-                if connection.handle_shutdown(&request).map_err(wrong)? {
-                    return Ok(());
+    while let Ok(first) = connection.receiver.recv() {
+        // All that has come meanwhile: of edits that follow each other only what they lead to is loaded, and a question
+        // that was taken back is not answered.
+        let batch: Vec<Message> = std::iter::once(first).chain(connection.receiver.try_iter()).collect();
+        let cancelled: HashSet<RequestId> = batch.iter().filter_map(cancelled).collect();
+        for message in batch {
+            match message {
+                Message::Request(request) => {
+                    if connection.handle_shutdown(&request).map_err(wrong)? {
+                        return Ok(());
+                    }
+                    let answer = if cancelled.contains(&request.id) {
+                        let why = "it was cancelled".to_owned();
+                        Response::new_err(request.id, ErrorCode::RequestCanceled as i32, why)
+                    } else {
+                        server.refresh();
+                        server.answer(request)
+                    };
+                    server.send(Message::Response(answer));
                 }
-                let answer = server.answer(request);
-                server.send(Message::Response(answer));
+                Message::Notification(notification) => server.hear(notification),
+                // We ask for nothing.
+                Message::Response(_) => {}
             }
-            Message::Notification(notification) => server.hear(notification),
-            // We ask for nothing.
-            Message::Response(_) => {}
         }
+        server.refresh();
     }
     Ok(())
 }
 
-/// Bytes, if the editor can: then nothing is counted.
-fn columns(asked: &Json) -> Columns {
-    let params: Option<InitializeParams> = serde_json::from_value(asked.clone()).ok();
-    let offered = params.and_then(|params| params.capabilities.general?.position_encodings).unwrap_or_default();
-    if offered.contains(&PositionEncodingKind::UTF8) { Columns::Utf8 } else { Columns::Utf16 }
-}
-
-fn capabilities(columns: Columns) -> ServerCapabilities {
-    let sync = TextDocumentSyncOptions {
-        open_close: Some(true),
-        change: Some(TextDocumentSyncKind::Incremental),
-        will_save: None,
-        will_save_wait_until: None,
-        save: None,
-    };
-    ServerCapabilities {
-        position_encoding: Some(match columns {
-            Columns::Utf8 => PositionEncodingKind::UTF8,
-            Columns::Utf16 => PositionEncodingKind::UTF16,
-        }),
-        text_document_sync: Some(TextDocumentSync::Options(sync)),
-        hover_provider: Some(HoverProvider::Bool(true)),
-        definition_provider: Some(DefinitionProvider::Bool(true)),
-        references_provider: Some(ReferencesProvider::Bool(true)),
-        document_highlight_provider: Some(DocumentHighlightProvider::Bool(true)),
-        document_symbol_provider: Some(DocumentSymbolProvider::Bool(true)),
-        inlay_hint_provider: Some(InlayHintProvider::Bool(true)),
-        code_action_provider: Some(CodeActionProvider::CodeActionOptions(CodeActionOptions {
-            code_action_kinds: Some(vec![gen_lsp_types::CodeActionKind::QuickFix]),
-            ..CodeActionOptions::default()
-        })),
-        completion_provider: Some(CompletionOptions {
-            // Never a space: every word would ask (vscode#69283).
-            trigger_characters: Some(vec!["$".to_owned()]),
-            ..CompletionOptions::default()
-        }),
-        ..ServerCapabilities::default()
+/// The question that a message takes back.
+fn cancelled(message: &Message) -> Option<RequestId> {
+    let Message::Notification(notification) = message else { return None };
+    let params = (notification.method == "$/cancelRequest").then(|| notification.params.clone())?;
+    match serde_json::from_value::<CancelParams>(params).ok()?.id {
+        Id::Int(id) => Some(RequestId::from(id)),
+        Id::String(id) => Some(RequestId::from(id)),
     }
 }
 
 /// What a connection knows.
 struct Server<'c> {
     connection: &'c Connection,
-    columns: Columns,
+    editor: Editor,
     documents: Documents,
     programs: Programs,
     /// What the editor was told last of each file.
@@ -129,51 +109,54 @@ impl Server<'_> {
     /// Something has changed.
     fn hear(&mut self, notification: Notification) {
         let method = notification.method.clone();
-        let changed = match &*method {
-            "textDocument/didOpen" => read::<DidOpenTextDocumentNotification>(notification)
-                .filter(|opened| opened.text_document.text.len() <= MAX_BYTES)
-                .map(|opened| {
-                    let document = opened.text_document;
-                    self.documents.open(document.uri, document.version, document.text)
-                }),
-            "textDocument/didChange" => read::<DidChangeTextDocumentNotification>(notification).and_then(|edited| {
-                let document = edited.text_document;
+        match &*method {
+            "textDocument/didOpen" => {
+                let opened = read::<DidOpenTextDocumentNotification>(notification).map(|opened| opened.text_document);
+                if let Some(document) = opened {
+                    let name = self.documents.open(document.uri, document.version, document.text);
+                    self.programs.edited(name);
+                }
+            }
+            "textDocument/didChange" => {
+                let Some(edited) = read::<DidChangeTextDocumentNotification>(notification) else { return };
+                let (document, changes) = (edited.text_document, edited.content_changes);
                 let uri = document.text_document_identifier.uri;
-                let edited = self.documents.edit(&uri, document.version, edited.content_changes, self.columns)?;
-                let (name, is_made) = edited;
+                let edited = self.documents.edit(&uri, document.version, changes, self.editor.columns);
+                let Some((name, is_made)) = edited else { return };
                 if !is_made {
                     tracing::warn!(name, "an edit lies outside of the text; the whole is waited for");
                 }
-                Some(name)
-            }),
-            "textDocument/didClose" => read::<DidCloseTextDocumentNotification>(notification)
-                .and_then(|closed| self.documents.close(&closed.text_document.uri)),
+                self.programs.edited(name);
+            }
+            "textDocument/didClose" => {
+                let closed = read::<DidCloseTextDocumentNotification>(notification);
+                let name = closed.and_then(|closed| self.documents.close(&closed.text_document.uri));
+                name.into_iter().for_each(|name| self.programs.edited(name));
+            }
             "textDocument/didSave" => {
-                read::<DidSaveTextDocumentNotification>(notification).map(|saved| name_of(&saved.text_document.uri))
+                let saved = read::<DidSaveTextDocumentNotification>(notification);
+                saved.into_iter().for_each(|saved| self.programs.saved(name_of(&saved.text_document.uri)));
             }
             "workspace/didChangeWatchedFiles" => {
                 let files = read::<DidChangeWatchedFilesNotification>(notification).map(|files| files.changes);
-                for file in files.unwrap_or_default() {
-                    self.programs.changed(&name_of(&file.uri), &self.documents);
-                }
-                self.tell_findings();
-                None
+                files.into_iter().flatten().for_each(|file| self.programs.saved(name_of(&file.uri)));
             }
-            // Answers come at once: there is nothing to cancel. What nobody knows is passed over, as the protocol has it.
-            _ => None,
-        };
-        if let Some(name) = changed {
-            self.programs.changed(&name, &self.documents);
-            self.tell_findings();
+            // What nobody knows is passed over, as the protocol has it.
+            _ => {}
         }
     }
 
-    /// What was found, of each file whose findings are others than those that were told.
-    fn tell_findings(&mut self) {
+    /// Programs are as the texts are; what was found is told, of each file of which it is other than what was told last.
+    fn refresh(&mut self) {
+        if !self.programs.refresh(&self.documents) {
+            return;
+        }
         let answers = self.answers();
         let mut files = self.programs.files();
-        // Of these there is nothing to be said any more.
-        files.extend(self.told.keys().filter(|name| !files.contains(name)).cloned().collect::<Vec<_>>());
+        // Of these there may be nothing to be said any more.
+        files.extend(self.told.keys().chain(self.documents.names()).cloned());
+        files.sort();
+        files.dedup();
         let told: Vec<(String, PublishDiagnosticsParams)> = files
             .into_iter()
             .filter_map(|name| {
@@ -185,7 +168,8 @@ impl Server<'_> {
             })
             .filter(|(name, now)| match self.told.get(name) {
                 Some(before) => before != now,
-                None => !now.diagnostics.is_empty() || now.version.is_some(),
+                // A foreign text is never spoken of.
+                None => !now.diagnostics.is_empty() || self.programs.of(name).next().is_some(),
             })
             .collect();
         for (name, now) in told {
@@ -200,7 +184,7 @@ impl Server<'_> {
     }
 
     fn answers(&self) -> Answers<'_> {
-        Answers { documents: &self.documents, programs: &self.programs, columns: self.columns }
+        Answers { documents: &self.documents, programs: &self.programs, editor: &self.editor }
     }
 
     /// Answers a question. One that goes wrong does no harm to the rest.
@@ -235,11 +219,36 @@ impl Server<'_> {
             "textDocument/documentSymbol" => {
                 reply::<DocumentSymbolRequest, _>(request, |asked| answers.symbols(&asked.text_document.uri))
             }
+            "workspace/symbol" => reply::<WorkspaceSymbolRequest, _>(request, |asked| answers.all_symbols(&asked.query)),
+            "textDocument/foldingRange" => {
+                reply::<FoldingRangeRequest, _>(request, |asked| answers.folds(&asked.text_document.uri))
+            }
             "textDocument/inlayHint" => reply::<InlayHintRequest, _>(request, |asked| answers.hints(&asked)),
+            "textDocument/semanticTokens/full" => {
+                reply::<SemanticTokensRequest, _>(request, |asked| answers.tokens(&asked.text_document.uri, None))
+            }
+            "textDocument/semanticTokens/range" => reply::<SemanticTokensRangeRequest, _>(request, |asked| {
+                answers.tokens(&asked.text_document.uri, Some(asked.range))
+            }),
+            "textDocument/codeLens" => {
+                reply::<CodeLensRequest, _>(request, |asked| answers.lenses(&asked.text_document.uri))
+            }
             "textDocument/codeAction" => reply::<CodeActionRequest, _>(request, |asked| answers.actions(&asked)),
             "textDocument/completion" => reply::<CompletionRequest, _>(request, |asked| {
                 CompletionResponse::CompletionItemList(answers.completions(&asked.text_document_position_params))
             }),
+            "textDocument/signatureHelp" => reply::<SignatureHelpRequest, _>(request, |asked| {
+                answers.signature(&asked.text_document_position_params)
+            }),
+            "textDocument/prepareCallHierarchy" => reply::<CallHierarchyPrepareRequest, _>(request, |asked| {
+                answers.playbook_at(&asked.text_document_position_params)
+            }),
+            "callHierarchy/incomingCalls" => {
+                reply::<CallHierarchyIncomingCallsRequest, _>(request, |asked| answers.callers(&asked.item))
+            }
+            "callHierarchy/outgoingCalls" => {
+                reply::<CallHierarchyOutgoingCallsRequest, _>(request, |asked| answers.callees(&asked.item))
+            }
             method => Err((ErrorCode::MethodNotFound, format!("there is no method {method}"))),
         }
     }

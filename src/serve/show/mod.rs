@@ -9,6 +9,8 @@ pub(crate) mod past;
 
 pub(crate) mod sheet;
 
+pub(crate) mod tools;
+
 pub(crate) mod unjudged;
 
 pub(crate) mod variables;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use playhouse::host::program::{KnownTools, load_texts};
 use playhouse::lang::SourceText;
 use playhouse::span::Span;
-use playhouse_ide::View;
+use playhouse_ide::{Tools, View};
 use playhouse_ide::occurrences::Symbol;
 use playhouse_ide::outline::Entry;
 
@@ -47,7 +47,7 @@ pub(crate) fn view(files: &[SourceText]) -> View {
     let (_, loaded) = load_texts(vec![files[0].clone()], tools, &mut |path| {
         others.get(&*path.to_string_lossy()).map(|text| (*text).to_owned()).ok_or_else(|| "there is none".to_owned())
     });
-    View::new(loaded)
+    View::new(loaded, Tools::default())
 }
 
 fn told(_name: &str, case: &str) -> String {

@@ -68,7 +68,7 @@ impl Editor {
         self.ask(
             method,
             json!({"textDocument": {"uri": uri}, "position": {"line": line, "character": character},
-            "context": {"includeDeclaration": true}}),
+            "context": {"includeDeclaration": true, "triggerKind": 1}}),
         )
     }
 

@@ -13,8 +13,9 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::{Format, counted, json_array, n_of, table};
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
 use crate::serve::show::merge;
+use crate::serve::show::tools::about_tool;
 use crate::span::{Sources, Span};
-use crate::vm::protocol::{Approval, Origin, ToolSignature};
+use crate::vm::protocol::ToolSignature;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,16 +87,6 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
 fn reachable(reasons: &[(Arc<str>, String)]) -> String {
     let rows: Vec<[String; 2]> = reasons.iter().map(|(name, why)| [format!("  {name}"), why.clone()]).collect();
     if rows.is_empty() { String::new() } else { format!("\ntools\n{}", table(&rows)) }
-}
-
-/// What stands between a call of a tool and what it does, for people.
-fn about_tool(tool: &ToolSignature) -> Vec<String> {
-    let asks = (tool.approval == Approval::Ask).then(|| "a person is asked".to_owned());
-    let rules = tool.rules.iter().filter(|rule| rule.accepts != Origin::ALL && !rule.parameter.is_empty());
-    let sources = |accepts: Origin| accepts.names().collect::<Vec<_>>().join(", ");
-    asks.into_iter()
-        .chain(rules.map(|rule| format!("`{}` only from {}", rule.parameter, sources(rule.accepts))))
-        .collect()
 }
 
 /// All findings in `--format json`. A public interface: fields are added, never changed or removed.

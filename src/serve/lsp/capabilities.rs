@@ -1,0 +1,94 @@
+//! What an editor says it can, and what it is told that we can.
+
+use gen_lsp_types::{
+    CallHierarchyProvider, CodeActionKind, CodeActionOptions, CodeActionProvider, CodeLensOptions, CompletionOptions,
+    DefinitionProvider, DocumentHighlightProvider, DocumentSymbolProvider, FoldingRangeProvider, Full, HoverProvider,
+    InitializeParams, InlayHintProvider, PositionEncodingKind, ReferencesProvider, RenameOptions, RenameProvider, Save,
+    SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange, SemanticTokensProvider, ServerCapabilities,
+    SignatureHelpOptions, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceSymbolProvider,
+};
+use serde_json::Value as Json;
+
+use crate::serve::lsp::convert::{TOKEN_KINDS, TOKEN_MODIFIERS};
+use crate::serve::lsp::documents::Columns;
+
+/// What an editor has said of itself.
+#[derive(Clone, Debug)]
+pub(super) struct Editor {
+    /// How it counts columns: in bytes, if it can, for then nothing is counted.
+    pub(super) columns: Columns,
+    /// The commands that it has and a lens may name; `initializationOptions.commands`.
+    pub(super) commands: Vec<String>,
+}
+
+impl Editor {
+    /// By the parameters of `initialize`. What is missing or cannot be read is not there.
+    pub(super) fn read(asked: &Json) -> Editor {
+        let params: Option<InitializeParams> = serde_json::from_value(asked.clone()).ok();
+        let general = params.and_then(|params| params.capabilities.general);
+        let offered = general.and_then(|general| general.position_encodings).unwrap_or_default();
+        let is_utf8 = offered.contains(&PositionEncodingKind::UTF8);
+        let commands = asked["initializationOptions"]["commands"].as_array().into_iter().flatten();
+        Editor {
+            columns: if is_utf8 { Columns::Utf8 } else { Columns::Utf16 },
+            commands: commands.filter_map(|command| command.as_str().map(str::to_owned)).collect(),
+        }
+    }
+}
+
+/// What we can.
+pub(super) fn capabilities(columns: Columns) -> ServerCapabilities {
+    let sync = TextDocumentSyncOptions {
+        open_close: Some(true),
+        change: Some(TextDocumentSyncKind::Incremental),
+        will_save: None,
+        will_save_wait_until: None,
+        save: Some(Save::Bool(true)),
+    };
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let tokens = SemanticTokensOptions {
+        legend: SemanticTokensLegend {
+            token_types: owned(&TOKEN_KINDS),
+            token_modifiers: owned(&TOKEN_MODIFIERS),
+        },
+        range: Some(SemanticTokensOptionsRange::Bool(true)),
+        full: Some(Full::Bool(true)),
+        ..SemanticTokensOptions::default()
+    };
+    ServerCapabilities {
+        position_encoding: Some(match columns {
+            Columns::Utf8 => PositionEncodingKind::UTF8,
+            Columns::Utf16 => PositionEncodingKind::UTF16,
+        }),
+        text_document_sync: Some(TextDocumentSync::Options(sync)),
+        hover_provider: Some(HoverProvider::Bool(true)),
+        definition_provider: Some(DefinitionProvider::Bool(true)),
+        references_provider: Some(ReferencesProvider::Bool(true)),
+        document_highlight_provider: Some(DocumentHighlightProvider::Bool(true)),
+        document_symbol_provider: Some(DocumentSymbolProvider::Bool(true)),
+        workspace_symbol_provider: Some(WorkspaceSymbolProvider::Bool(true)),
+        folding_range_provider: Some(FoldingRangeProvider::Bool(true)),
+        inlay_hint_provider: Some(InlayHintProvider::Bool(true)),
+        semantic_tokens_provider: Some(SemanticTokensProvider::SemanticTokensOptions(tokens)),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false), ..CodeLensOptions::default() }),
+        call_hierarchy_provider: Some(CallHierarchyProvider::Bool(true)),
+        rename_provider: Some(RenameProvider::RenameOptions(RenameOptions {
+            prepare_provider: Some(true),
+            ..RenameOptions::default()
+        })),
+        code_action_provider: Some(CodeActionProvider::CodeActionOptions(CodeActionOptions {
+            code_action_kinds: Some(vec![CodeActionKind::QuickFix]),
+            ..CodeActionOptions::default()
+        })),
+        completion_provider: Some(CompletionOptions {
+            // Never a space: every word would ask (vscode#69283).
+            trigger_characters: Some(owned(&["$", ".", "!", "#"])),
+            ..CompletionOptions::default()
+        }),
+        signature_help_provider: Some(SignatureHelpOptions {
+            trigger_characters: Some(owned(&["(", ","])),
+            ..SignatureHelpOptions::default()
+        }),
+        ..ServerCapabilities::default()
+    }
+}
