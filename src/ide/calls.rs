@@ -111,7 +111,8 @@ impl View {
                 _ => {}
             }
         }
-        let is_call = |(at, _): &&(usize, usize)| line[*at..].starts_with('(') && !callee_before(&line[..*at]).is_empty();
+        let is_call =
+            |(at, _): &&(usize, usize)| line[*at..].starts_with('(') && !callee_before(&line[..*at]).is_empty();
         let (at, active) = *open.iter().rev().find(is_call)?;
         let called = self.signature_of(file, offset, callee_before(&line[..at]))?;
         let parameters = called.parameters.iter().map(|parameter| format!("${}", parameter.name)).collect();

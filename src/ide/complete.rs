@@ -103,6 +103,10 @@ impl View {
                 names.entry((is_shared, name.clone())).or_insert_with(|| self.variable_detail(here, is_shared, name));
             }
         }
+        // An agent's variable of the same name cannot be meant here.
+        let own: Vec<Arc<str>> =
+            names.keys().filter(|(is_shared, _)| !is_shared).map(|(_, name)| name.clone()).collect();
+        names.retain(|(is_shared, name), _| !is_shared || !own.contains(name));
         let proposal =
             |((_, name), detail)| Proposal { kind: ProposalKind::Variable, text: format!("${name}"), detail, span };
         names.into_iter().map(proposal).collect()
@@ -122,7 +126,8 @@ impl View {
     fn members(&self, file: FileId, name: &str, span: Span) -> Vec<Proposal> {
         let Some(here) = self.playbook_at(file, span.range().start) else { return Vec::new() };
         let declared = &self.program().agent(here.agent).variables;
-        let value = declared.iter().find(|declared| *declared.name == *name).and_then(|declared| declared.value.as_ref());
+        let value =
+            declared.iter().find(|declared| *declared.name == *name).and_then(|declared| declared.value.as_ref());
         let Some(Value::Map(map)) = value else { return Vec::new() };
         let kind = ProposalKind::Member;
         let proposal = |key: &str| Proposal { kind, text: key.to_owned(), detail: format!("of ${name}"), span };
@@ -168,10 +173,16 @@ fn call(kind: ProposalKind, agent: &str, called: &Signature, span: Span) -> Prop
     Proposal { kind, text, detail: signature(called), span }
 }
 
-/// The rows of the grammar, by an example of each.
+/// What a line can mean, by an example of each.
 fn line_wordings(span: Span) -> Vec<Proposal> {
-    let rows = wordings().filter_map(|wording| Some((*wording.examples.first()?, wording.means)));
-    rows.map(|(text, detail)| wording(text, detail, span)).collect()
+    let mut seen = Vec::new();
+    let rows = wordings().filter(|wording| {
+        let is_new = !seen.contains(&wording.means);
+        seen.push(wording.means);
+        is_new
+    });
+    let examples = rows.filter_map(|row| Some((*row.examples.first()?, row.means)));
+    examples.map(|(text, detail)| wording(text, detail, span)).collect()
 }
 
 fn trigger_wordings(span: Span) -> Vec<Proposal> {

@@ -95,7 +95,8 @@ impl View {
         let n_explicit = playbook.steps.iter().filter(|step| step.explicit).count();
         let n_words = playbook.steps.len() - n_explicit;
         let (lines, triggers) = (count(n_explicit, "explicit line"), count(playbook.triggers.len(), "trigger"));
-        let _ = write!(text, "\n\n{lines}, {n_words} by the model, {triggers}, {}", count(self.n_callers(id), "caller"));
+        let _ =
+            write!(text, "\n\n{lines}, {n_words} by the model, {triggers}, {}", count(self.n_callers(id), "caller"));
         text
     }
 
@@ -134,7 +135,7 @@ fn escaped(text: &str) -> String {
             '\n' => escaped.push(' '),
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
-            c if c.is_ascii_punctuation() => escaped.extend(['\\', c]),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' | '$' => escaped.extend(['\\', c]),
             c => escaped.push(c),
         }
     }

@@ -9,6 +9,7 @@ pub mod complete;
 pub mod hover;
 pub mod occurrences;
 pub mod outline;
+pub mod rename;
 pub mod tokens;
 
 use std::collections::HashMap;
@@ -62,6 +63,11 @@ impl View {
     /// The program.
     pub fn program(&self) -> &Program {
         self.analysis.program()
+    }
+
+    /// Every place of a name in it, by place.
+    pub fn names(&self) -> &[Occurrence] {
+        &self.occurrences
     }
 
     /// What was found in it, by place.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use playhouse_lang::expr::scan_reference;
-use playhouse_lang::program::{AgentId, Playbook, PlaybookId, Program, TriggerKind};
+use playhouse_lang::program::{AgentId, CallSite, Playbook, PlaybookId, Program, Step, TriggerKind};
 use playhouse_lang::span::Span;
 
 /// What a name means.
@@ -73,8 +73,7 @@ fn of_playbook(program: &Program, playbook: &Playbook, found: &mut Vec<Occurrenc
     found.extend(named.or_else(titled).map(|span| definition(span, symbol)));
     for line in &playbook.steps {
         if let Some(call) = line.kind.call() {
-            let symbol = call.playbook.map_or_else(|| Symbol::Callable(call.callee.clone()), Symbol::Playbook);
-            found.push(Occurrence { span: call.callee_span, symbol, role: Role::Use });
+            of_call(program, line, call, found);
         }
         // The name without its `$`, which stands before it.
         for target in line.kind.targets() {
@@ -94,6 +93,43 @@ fn of_playbook(program: &Program, playbook: &Playbook, found: &mut Vec<Occurrenc
         }
     }
     mentions(program, playbook, found);
+}
+
+/// A callee, the agent before its dot, and the parameters that its arguments name.
+fn of_call(program: &Program, line: &Step, call: &CallSite, found: &mut Vec<Occurrence>) {
+    let mut span = call.callee_span;
+    let Some(id) = call.playbook else {
+        let symbol = Symbol::Callable(call.callee.clone());
+        return found.push(Occurrence { span, symbol, role: Role::Use });
+    };
+    let callee = program.playbook(id);
+    let agent = program.agent(callee.agent);
+    if let Some(rest) = program.sources.text(span).strip_prefix(&*agent.name)
+        && rest.starts_with('.')
+    {
+        let end = span.range().start + agent.name.len();
+        let before = Span::new(span.file, span.range().start, end);
+        found.push(Occurrence { span: before, symbol: Symbol::Agent(agent.id), role: Role::Use });
+        span = Span::new(span.file, end + 1, span.range().end);
+    }
+    found.push(Occurrence { span, symbol: Symbol::Playbook(id), role: Role::Use });
+    let rest = Span::new(span.file, span.range().end, line.span.range().end.max(span.range().end));
+    for name in call.arguments.iter().flatten().filter_map(|argument| argument.name.as_ref()) {
+        let symbol = Symbol::Own(id, name.clone());
+        found.extend(argument_name(program, rest, name).map(|span| Occurrence { span, symbol, role: Role::Use }));
+    }
+}
+
+/// Where an argument's name stands: `name =`, and not `$name`.
+fn argument_name(program: &Program, span: Span, name: &str) -> Option<Span> {
+    let text = program.sources.text(span);
+    let is_inner = |c: char| c.is_alphanumeric() || c == '_' || c == '$' || c == '.';
+    let names = |at: &usize| {
+        let after = text[*at + name.len()..].trim_start();
+        !text[..*at].ends_with(is_inner) && after.starts_with(['=', ':']) && !after.starts_with("==")
+    };
+    let at = text.match_indices(name).map(|(at, _)| at).find(names)?;
+    Some(Span::new(span.file, span.range().start + at, span.range().start + at + name.len()))
 }
 
 /// `$name`, wherever it stands in a playbook: lines, triggers, notes, texts that are said.

@@ -55,9 +55,8 @@ pub struct Token {
 impl View {
     /// What is coloured in a range of a file, by place, no two over each other.
     pub fn tokens(&self, file: FileId, range: std::ops::Range<usize>) -> Vec<Token> {
-        let is_seen = |span: Span| {
-            span.file == file && (span.start as usize) < range.end && range.start <= span.end as usize
-        };
+        let is_seen =
+            |span: Span| span.file == file && (span.start as usize) < range.end && range.start <= span.end as usize;
         let places = self.occurrences.iter().filter(|place| is_seen(place.span));
         let mut tokens: Vec<Token> = places.map(|place| self.name_token(place)).collect();
         let playbooks = self.program().playbooks.iter().filter(|playbook| !playbook.implicit && is_seen(playbook.span));
@@ -121,11 +120,14 @@ fn keyword(playbook: &Playbook, line: &Step) -> Option<Token> {
     }
     let length = line.text.find(|c: char| !c.is_alphabetic()).unwrap_or(line.text.len());
     let is_callee = line.call().is_some_and(|call| call.callee_span.start == line.span.start);
-    if length == 0 || is_callee || scan_reference(&line.text).is_some() || !playbook.span.contains(line.span.start as usize) {
+    if length == 0
+        || is_callee
+        || scan_reference(&line.text).is_some()
+        || !playbook.span.contains(line.span.start as usize)
+    {
         return None;
     }
     let start = line.span.range().start;
-    let modifiers =
-        Modifiers { is_explicit: line.explicit, is_by_model: !line.explicit, ..Modifiers::default() };
+    let modifiers = Modifiers { is_explicit: line.explicit, is_by_model: !line.explicit, ..Modifiers::default() };
     Some(Token { span: Span::new(line.span.file, start, start + length), kind: TokenKind::Keyword, modifiers })
 }

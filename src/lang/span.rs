@@ -1,5 +1,6 @@
 //! Places in source text: files, byte ranges, and the way from a byte offset to a line and column.
 
+use std::fmt;
 use std::sync::Arc;
 
 /// One source file of a program, by its position in [`Sources`].
@@ -7,7 +8,7 @@ use std::sync::Arc;
 pub struct FileId(pub u32);
 
 /// A byte range in one file: `start..end`, both on character boundaries, `start <= end <= file length`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     /// The file the range lies in.
     pub file: FileId,
@@ -15,6 +16,17 @@ pub struct Span {
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
+}
+
+/// With `{:-?}` it is no place: so two values that hold spans anywhere are compared but for places, field by field, with
+/// those that come later, too.
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.sign_minus() {
+            return f.write_str("Span");
+        }
+        f.debug_struct("Span").field("file", &self.file).field("start", &self.start).field("end", &self.end).finish()
+    }
 }
 
 impl Span {

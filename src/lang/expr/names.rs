@@ -62,7 +62,7 @@ pub fn scan_reference(text: &str) -> Option<(Reference, usize)> {
 
 /// Makes an identifier of any words: `Do not keep asking` → `DoNotKeepAsking`. What is an identifier already
 /// stays as it is. Empty if there is no letter or digit in it.
-pub(crate) fn identifier(title: &str) -> String {
+pub fn identifier(title: &str) -> String {
     let title = title.trim();
     if scan_name(title) == title.len() {
         return title.to_owned();

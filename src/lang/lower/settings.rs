@@ -162,10 +162,11 @@ fn scalar_value(scalar: &Scalar) -> Value {
 pub(crate) fn read_variables(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) -> Vec<DeclaredVariable> {
     let mut variables = Vec::new();
     let mut add = |name: &str, value: &Value| {
+        let span = setting.place_of(name);
         let name = name.trim_start_matches('$');
-        match read_variable(name, value, setting.span) {
+        match read_variable(name, value, span) {
             Ok(variable) => variables.push(variable),
-            Err(message) => diagnostics.push(Diagnostic::error("bad-variable", setting.span, message)),
+            Err(message) => diagnostics.push(Diagnostic::error("bad-variable", span, message)),
         }
     };
     match &setting.value {

@@ -1,15 +1,16 @@
 //! Questions of an editor, answered from the programs as they are now. What is not open, or lies outside, has an empty
 //! answer.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use gen_lsp_types::{
     ActiveParameter, BaseSymbolInformation, CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall,
-    CodeAction, CodeActionKind, CodeActionParams, CodeActionResponse, CodeLens, Command, CompletionItem, Contents,
-    Diagnostic, DiagnosticSeverity, DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Documentation,
+    Code, CodeAction, CodeActionKind, CodeActionParams, CodeActionResponse, CodeLens, Command, CompletionItem,
+    Contents, Diagnostic, DiagnosticSeverity, DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Documentation,
     FoldingRange, Hover, InlayHint, InlayHintParams, Label, Location, MarkupContent, MarkupKind, Message,
-    ParameterInformation, ParameterInformationLabel, Range, SemanticTokens, SignatureHelp, SignatureInformation,
-    TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit, WorkspaceSymbol, WorkspaceSymbolLocation,
+    ParameterInformation, ParameterInformationLabel, PrepareRenamePlaceholder, PrepareRenameResult, Range,
+    SemanticTokens, SignatureHelp, SignatureInformation, TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
+    WorkspaceSymbol, WorkspaceSymbolLocation,
 };
 use playhouse_ide::calls::Caller;
 use playhouse_ide::occurrences::{Occurrence, Role};
@@ -19,7 +20,7 @@ use crate::diagnostic;
 use crate::lang::program::{Playbook, PlaybookId};
 use crate::serve::lsp::capabilities::Editor;
 use crate::serve::lsp::convert::{completion, finding, hierarchy_item, location, symbol, symbol_kind, tokens};
-use crate::serve::lsp::documents::{Columns, Documents, Text, name_of};
+use crate::serve::lsp::documents::{Columns, Documents, Text, name_of, uri_of};
 use crate::serve::lsp::programs::{Loaded, Programs};
 use crate::serve::show::count;
 use crate::span::{FileId, Span};
@@ -173,9 +174,8 @@ impl<'a> Answers<'a> {
         let here = self.here(uri)?;
         let place = |position| here.text.offset(position, self.columns());
         let whole = 0..here.text.as_str().len();
-        let range = range.map_or(whole.clone(), |range| {
-            place(range.start).unwrap_or(0)..place(range.end).unwrap_or(whole.end)
-        });
+        let range =
+            range.map_or(whole.clone(), |range| place(range.start).unwrap_or(0)..place(range.end).unwrap_or(whole.end));
         let data = tokens(&here.program.view.tokens(here.file, range), here.text, self.columns());
         Some(SemanticTokens { result_id: None, data })
     }
@@ -208,10 +208,8 @@ impl<'a> Answers<'a> {
     pub(super) fn signature(self, at: &TextDocumentPositionParams) -> Option<SignatureHelp> {
         let (here, offset) = self.place(at)?;
         let call = here.program.view.writing(here.file, here.text.as_str(), offset)?;
-        let parameter = |name: String| ParameterInformation {
-            label: ParameterInformationLabel::String(name),
-            documentation: None,
-        };
+        let parameter =
+            |name: String| ParameterInformation { label: ParameterInformationLabel::String(name), documentation: None };
         let active = ActiveParameter::Int(u32::try_from(call.active).unwrap_or(u32::MAX));
         let signature = SignatureInformation {
             label: call.label,
@@ -307,6 +305,61 @@ impl<'a> Answers<'a> {
         proposals.into_iter().map(|proposal| completion(proposal, here.text, self.columns())).collect()
     }
 
+    /// The name there that can be another one.
+    pub(super) fn renamable(self, at: &TextDocumentPositionParams) -> Result<Option<PrepareRenameResult>, String> {
+        let Some((here, offset)) = self.place(at) else { return Ok(None) };
+        let name = here.program.view.renamable(here.file, offset)?;
+        let written = here.program.view.program().sources.text(name.span);
+        Ok(Some(PrepareRenameResult::PrepareRenamePlaceholder(PrepareRenamePlaceholder {
+            range: here.text.range(name.span, self.columns()),
+            placeholder: written.to_owned(),
+        })))
+    }
+
+    /// Another name, if it is proved of all programs with this text that nothing else changes.
+    pub(super) fn rename(self, at: &TextDocumentPositionParams, new: &str) -> Result<Option<WorkspaceEdit>, String> {
+        let Some((name, _)) = self.documents.at(&at.text_document.uri) else { return Ok(None) };
+        // By file, what is written where: in all programs together.
+        let mut all: BTreeMap<String, BTreeMap<Span, String>> = BTreeMap::new();
+        let mut renamings = Vec::new();
+        for (program, file) in self.programs.of(&name) {
+            let Some(offset) = program.text(file).and_then(|text| text.offset(at.position, self.columns())) else {
+                continue;
+            };
+            let renaming = program.view.rename(file, offset, new)?;
+            for (span, written) in &renaming.edits {
+                let Some(source) = program.view.program().sources.get(span.file) else { continue };
+                // The number of a file is its program's business.
+                let place = Span { file: FileId::default(), ..*span };
+                all.entry(source.name.to_string()).or_default().insert(place, written.clone());
+            }
+            renamings.push((program, renaming));
+        }
+        let mut edited: HashMap<String, String> = HashMap::new();
+        let mut changes = HashMap::new();
+        for (name, edits) in &all {
+            let file = |program: &'a Loaded| program.view.file(name).and_then(|file| program.text(file));
+            let Some(text) = renamings.iter().find_map(|(program, _)| file(program)) else { continue };
+            let mut written = text.as_str().to_owned();
+            for (span, new) in edits.iter().rev() {
+                written.replace_range(span.range(), new);
+            }
+            edited.insert(name.clone(), written);
+            let edit = |(span, new): (&Span, &String)| TextEdit {
+                range: text.range(*span, self.columns()),
+                new_text: new.clone(),
+            };
+            let Some(uri) = uri_of(name) else { continue };
+            changes.insert(uri, edits.iter().map(edit).collect());
+        }
+        for (program, renaming) in &renamings {
+            let open = |name: &str| self.documents.get(name).map(|document| document.text.as_str());
+            let after = program.with_texts(&mut |name| edited.get(name).map(String::as_str).or_else(|| open(name)));
+            program.view.prove(renaming, &after.ok_or("the program cannot be read any more")?)?;
+        }
+        Ok(Some(WorkspaceEdit { changes: Some(changes), document_changes: None, change_annotations: None }))
+    }
+
     /// The mends of what was found in a range.
     pub(super) fn actions(self, asked: &CodeActionParams) -> Vec<CodeActionResponse> {
         let uri = &asked.text_document.uri;
@@ -343,6 +396,7 @@ impl<'a> Answers<'a> {
             let message = "this text is longer than 4 MiB, and is not read; split it into files that import each other";
             return vec![Diagnostic {
                 severity: Some(DiagnosticSeverity::Error),
+                code: Some(Code::String("too-long".to_owned())),
                 source: Some("playhouse".to_owned()),
                 message: Message::String(message.to_owned()),
                 ..Diagnostic::default()

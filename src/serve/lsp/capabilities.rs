@@ -4,8 +4,9 @@ use gen_lsp_types::{
     CallHierarchyProvider, CodeActionKind, CodeActionOptions, CodeActionProvider, CodeLensOptions, CompletionOptions,
     DefinitionProvider, DocumentHighlightProvider, DocumentSymbolProvider, FoldingRangeProvider, Full, HoverProvider,
     InitializeParams, InlayHintProvider, PositionEncodingKind, ReferencesProvider, RenameOptions, RenameProvider, Save,
-    SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange, SemanticTokensProvider, ServerCapabilities,
-    SignatureHelpOptions, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceSymbolProvider,
+    SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange, SemanticTokensProvider,
+    ServerCapabilities, SignatureHelpOptions, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions,
+    WorkspaceSymbolProvider,
 };
 use serde_json::Value as Json;
 
@@ -47,10 +48,7 @@ pub(super) fn capabilities(columns: Columns) -> ServerCapabilities {
     };
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let tokens = SemanticTokensOptions {
-        legend: SemanticTokensLegend {
-            token_types: owned(&TOKEN_KINDS),
-            token_modifiers: owned(&TOKEN_MODIFIERS),
-        },
+        legend: SemanticTokensLegend { token_types: owned(&TOKEN_KINDS), token_modifiers: owned(&TOKEN_MODIFIERS) },
         range: Some(SemanticTokensOptionsRange::Bool(true)),
         full: Some(Full::Bool(true)),
         ..SemanticTokensOptions::default()

@@ -8,6 +8,7 @@ use playhouse_ide::{Tools, View};
 use crate::diagnostic::Diagnostic;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};
 use crate::host::program::{ToolInventory, load_files_by};
+use crate::lang;
 use crate::serve::lsp::documents::{Documents, Text};
 use crate::serve::show::tools::about_tool;
 use crate::span::{FileId, Span};
@@ -64,14 +65,21 @@ impl Survey {
     }
 }
 
+impl Survey {
+    /// The program that begins with a file; `text` gives those of its files that are other than on disk.
+    fn load<'t>(&self, root: &str, text: &mut dyn FnMut(&str) -> Option<&'t str>) -> Option<lang::Loaded> {
+        let mut read = |path: &Path| match text(&path.to_string_lossy()) {
+            Some(text) => Ok(text.to_owned()),
+            None => std::fs::read_to_string(path),
+        };
+        load_files_by(&[PathBuf::from(root)], &self.inventory, &mut read).ok().map(|(_, loaded)| loaded)
+    }
+}
+
 impl Loaded {
     /// The texts that are open stand in the place of those in files; none: its first file cannot be read.
     fn load(root: &str, survey: Survey, documents: &Documents) -> Option<Loaded> {
-        let mut read = |path: &Path| match documents.get(&path.to_string_lossy()) {
-            Some(document) => Ok(document.text.as_str().to_owned()),
-            None => std::fs::read_to_string(path),
-        };
-        let (_, mut loaded) = load_files_by(&[PathBuf::from(root)], &survey.inventory, &mut read).ok()?;
+        let mut loaded = survey.load(root, &mut |name| documents.get(name).map(|document| document.text.as_str()))?;
         if let Some(trouble) = &survey.trouble {
             loaded.diagnostics.insert(0, Diagnostic::error("tools", Span::default(), trouble.clone()));
         }
@@ -90,6 +98,10 @@ impl Loaded {
         self.texts.get(file.0 as usize)
     }
 
+    /// The same program with other texts.
+    pub(super) fn with_texts<'t>(&self, text: &mut dyn FnMut(&str) -> Option<&'t str>) -> Option<View> {
+        Some(View::new(self.survey.load(&self.root, text)?, self.survey.tools.clone()))
+    }
 }
 
 impl Programs {

@@ -8,8 +8,8 @@ use gen_lsp_types::{
     CodeActionRequest, CodeLensRequest, CompletionRequest, CompletionResponse, DefinitionRequest,
     DidChangeTextDocumentNotification, DidChangeWatchedFilesNotification, DidCloseTextDocumentNotification,
     DidOpenTextDocumentNotification, DidSaveTextDocumentNotification, DocumentHighlightRequest, DocumentSymbolRequest,
-    FoldingRangeRequest, HoverRequest, Id, InlayHintRequest, Notification as LspNotification,
-    PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesRequest, Request as LspRequest,
+    FoldingRangeRequest, HoverRequest, Id, InlayHintRequest, Notification as LspNotification, PrepareRenameRequest,
+    PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesRequest, RenameRequest, Request as LspRequest,
     SemanticTokensRangeRequest, SemanticTokensRequest, SignatureHelpRequest, WorkspaceSymbolRequest,
 };
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
@@ -219,7 +219,9 @@ impl Server<'_> {
             "textDocument/documentSymbol" => {
                 reply::<DocumentSymbolRequest, _>(request, |asked| answers.symbols(&asked.text_document.uri))
             }
-            "workspace/symbol" => reply::<WorkspaceSymbolRequest, _>(request, |asked| answers.all_symbols(&asked.query)),
+            "workspace/symbol" => {
+                reply::<WorkspaceSymbolRequest, _>(request, |asked| answers.all_symbols(&asked.query))
+            }
             "textDocument/foldingRange" => {
                 reply::<FoldingRangeRequest, _>(request, |asked| answers.folds(&asked.text_document.uri))
             }
@@ -240,6 +242,14 @@ impl Server<'_> {
             "textDocument/signatureHelp" => reply::<SignatureHelpRequest, _>(request, |asked| {
                 answers.signature(&asked.text_document_position_params)
             }),
+            "textDocument/prepareRename" => {
+                let (_, asked) = params::<PrepareRenameRequest>(request)?;
+                json_of(answers.renamable(&asked.text_document_position_params).map_err(refused)?)
+            }
+            "textDocument/rename" => {
+                let (_, asked) = params::<RenameRequest>(request)?;
+                json_of(answers.rename(&asked.text_document_position_params, &asked.new_name).map_err(refused)?)
+            }
             "textDocument/prepareCallHierarchy" => reply::<CallHierarchyPrepareRequest, _>(request, |asked| {
                 answers.playbook_at(&asked.text_document_position_params)
             }),
@@ -265,8 +275,20 @@ fn reply<R: LspRequest, T: Serialize>(
     request: Request,
     answer: impl FnOnce(R::Params) -> T,
 ) -> Result<Json, (ErrorCode, String)> {
-    let (_, params) = request
-        .extract::<R::Params>(R::METHOD.as_str())
-        .map_err(|error| (ErrorCode::InvalidParams, error.to_string()))?;
-    serde_json::to_value(answer(params)).map_err(|error| (ErrorCode::InternalError, error.to_string()))
+    let (_, params) = params::<R>(request)?;
+    json_of(answer(params))
+}
+
+fn params<R: LspRequest>(request: Request) -> Result<(RequestId, R::Params), (ErrorCode, String)> {
+    let read = request.extract::<R::Params>(R::METHOD.as_str());
+    read.map_err(|error| (ErrorCode::InvalidParams, error.to_string()))
+}
+
+fn json_of(answer: impl Serialize) -> Result<Json, (ErrorCode, String)> {
+    serde_json::to_value(answer).map_err(|error| (ErrorCode::InternalError, error.to_string()))
+}
+
+/// Editors show why a rename is refused.
+fn refused(why: String) -> (ErrorCode, String) {
+    (ErrorCode::RequestFailed, why)
 }

@@ -21,12 +21,20 @@ struct Editor {
 impl Editor {
     /// Starts it; `encodings` are those that it offers.
     fn start(run: Run, encodings: &[&str]) -> Editor {
+        Editor::start_as(run, encodings, Json::Null)
+    }
+
+    fn start_with(run: Run, options: Json) -> Editor {
+        Editor::start_as(run, &["utf-8"], options)
+    }
+
+    fn start_as(run: Run, encodings: &[&str], options: Json) -> Editor {
         let run = run.args(["lsp"]);
         let mut server = run.spawn_with(Stdio::piped());
         let answers = BufReader::new(server.stdout.take().unwrap());
         let mut editor = Editor { run, server, answers, n_asked: 0, heard: Vec::new() };
         let asked = json!({"processId": null, "rootUri": null,
-            "capabilities": {"general": {"positionEncodings": encodings}}});
+            "initializationOptions": options, "capabilities": {"general": {"positionEncodings": encodings}}});
         let answer = editor.ask("initialize", asked);
         let expected = if encodings.contains(&"utf-8") { "utf-8" } else { "utf-16" };
         assert_eq!(answer["capabilities"]["positionEncoding"], expected);
@@ -68,7 +76,7 @@ impl Editor {
         self.ask(
             method,
             json!({"textDocument": {"uri": uri}, "position": {"line": line, "character": character},
-            "context": {"includeDeclaration": true, "triggerKind": 1}}),
+            "context": {"includeDeclaration": true, "triggerKind": 1, "isRetrigger": false}}),
         )
     }
 
@@ -192,6 +200,74 @@ fn columns_are_counted_as_the_editor_counts() {
         );
         editor.end();
     }
+}
+
+#[test]
+fn a_name_is_changed_in_all_files() {
+    let mut editor = Editor::start(desk(), &["utf-8"]);
+    editor.open("desk.md");
+    let [desk, refunds] = ["desk.md", "refunds.md"].map(|name| editor.uri(name));
+    let asked = |new: &str, line: u32| json!({"textDocument": {"uri": desk}, "position": {"line": line, "character": 11}, "newName": new});
+    let edit = editor.ask("textDocument/rename", asked("Pay money back", 13));
+    let texts = |uri: &str| {
+        let edits = edit["changes"][uri].as_array().unwrap();
+        edits.iter().map(|edit| edit["newText"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!((texts(&desk), texts(&refunds)), (vec!["PayMoneyBack".to_owned()], vec!["Pay money back".to_owned()]));
+    let prepared = editor.ask_at("textDocument/prepareRename", "desk.md", (13, 11));
+    assert_eq!(prepared["placeholder"], "Refund");
+    let refused = serde_json::to_value(editor.answer("textDocument/rename", asked("Main", 13))).unwrap();
+    assert_eq!(refused["error"]["message"], "`Main` is the name of something else here");
+    editor.end();
+}
+
+#[test]
+fn a_playbook_has_callers_lenses_and_colours() {
+    let desk = desk();
+    let mut editor = Editor::start_with(desk, json!({"commands": ["playhouse.run", "playhouse.showCallers"]}));
+    editor.open("desk.md");
+    editor.open("refunds.md");
+    let item = editor.ask_at("textDocument/prepareCallHierarchy", "refunds.md", (0, 5));
+    let callers = editor.ask("callHierarchy/incomingCalls", json!({"item": item[0]}));
+    assert_eq!(callers[0]["from"]["name"], "Main", "{callers}");
+    let callees = editor.ask("callHierarchy/outgoingCalls", json!({"item": callers[0]["from"]}));
+    assert_eq!(callees[0]["to"]["name"], "Refund", "{callees}");
+    let lenses = editor.ask_at("textDocument/codeLens", "refunds.md", (0, 0));
+    let titles: Vec<&str> =
+        lenses.as_array().unwrap().iter().map(|lens| lens["command"]["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["run", "1 caller"]);
+    let tokens = editor.ask_at("textDocument/semanticTokens/full", "refunds.md", (0, 0));
+    // `Refund` is a declared function, `$order` a declared parameter, `Return` the word of an explicit line.
+    assert_eq!(tokens["data"], json!([0, 3, 6, 3, 1, 0, 7, 6, 2, 1, 4, 2, 6, 0, 4]));
+    let folds = editor.ask_at("textDocument/foldingRange", "refunds.md", (0, 0));
+    assert_eq!(folds, json!([{"startLine": 0, "endLine": 4}]));
+    let signature = editor.ask_at("textDocument/signatureHelp", "desk.md", (13, 18));
+    assert_eq!(signature["signatures"][0]["label"], "Refund($order)");
+    let symbols = editor.ask("workspace/symbol", json!({"query": "refu"}));
+    assert_eq!((&symbols[0]["name"], symbols.as_array().unwrap().len()), (&json!("Refund"), 1), "{symbols}");
+    editor.end();
+}
+
+/// Which tools there are is what `check` knows: by the files and what is configured beside them, as they were saved.
+#[test]
+fn tools_are_those_that_check_knows() {
+    let program = "# Desk\n\n## Main\n\n### Steps\n\n- LoadFile(\"a.txt\")\n- LoadFiel(\"a.txt\")\n";
+    let mut editor = Editor::start(Run::new().file("desk.md", program), &["utf-8"]);
+    editor.open("desk.md");
+    assert_eq!(editor.findings("desk.md").1, ["7:2 unknown-callee"]);
+    let hover = editor.ask_at("textDocument/hover", "desk.md", (6, 4));
+    assert!(hover["contents"]["value"].as_str().unwrap().starts_with("tool `LoadFile($path: str"), "{hover}");
+    editor.end();
+}
+
+#[test]
+fn a_text_that_is_too_long_is_not_read() {
+    let long = format!("## Main\n\n### Steps\n\n- Say \"{}\"\n", "x".repeat(4 << 20));
+    let mut editor = Editor::start(Run::new().file("long.md", &long), &["utf-8"]);
+    editor.open("long.md");
+    let (_, found) = editor.findings("long.md");
+    assert_eq!(found, ["0:0 too-long"]);
+    editor.end();
 }
 
 /// What is wrong is answered, and loses nothing.

@@ -1,0 +1,118 @@
+//! Whether two programs are one program in which something is called otherwise.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::program::{Agent, Body, Playbook, Program, Step, Trigger, TriggerIndex};
+use crate::span::Span;
+
+/// What stands in the place of both names while they are compared: it stands in no text.
+const EITHER: &str = "\u{0}";
+
+/// Two names of one thing: as it was, and as it is; also as words, where a line or title has it so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renamed {
+    /// Both names, the longer ones first.
+    names: Vec<Arc<str>>,
+}
+
+impl Renamed {
+    /// One that is called by these, before or after.
+    pub fn new(names: impl IntoIterator<Item = Arc<str>>) -> Renamed {
+        let mut names: Vec<Arc<str>> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        names.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        names.dedup();
+        Renamed { names }
+    }
+
+    /// Whether `new` is `old`, but for this name and for places (spec `editors.md`, section 4, "Rename").
+    ///
+    /// # Errors
+    /// The place in `new` of the first part that reads differently.
+    pub fn is_all_that_differs(&self, old: &Program, new: &Program) -> Result<(), Span> {
+        let start = Span::default();
+        for (old, new) in old.agents.iter().zip(&new.agents) {
+            // Which triggers an agent has, its playbooks say.
+            let alone = |agent: &Agent| Agent { triggers: TriggerIndex::default(), ..agent.clone() };
+            self.check(&alone(old), &alone(new), new.title_span)?;
+        }
+        for (old, new) in old.playbooks.iter().zip(&new.playbooks) {
+            for (old, new) in old.steps.iter().zip(&new.steps) {
+                self.check(&self.line(old), &self.line(new), new.span)?;
+            }
+            for (old, new) in old.triggers.iter().zip(&new.triggers) {
+                self.check(&self.trigger(old), &self.trigger(new), new.span)?;
+            }
+            self.check(&self.playbook(old), &self.playbook(new), new.title_span)?;
+        }
+        let rest = |program: &Program| {
+            let Program { agents, playbooks, plans, settings, tools, entry, called_by_plans, .. } = program;
+            self.written(&(agents.len(), playbooks.len(), plans, settings, tools, entry, called_by_plans))
+        };
+        if rest(old) == rest(new) { Ok(()) } else { Err(start) }
+    }
+
+    fn check(&self, old: &impl Debug, new: &impl Debug, place: Span) -> Result<(), Span> {
+        if self.written(old) == self.written(new) { Ok(()) } else { Err(place) }
+    }
+
+    /// A value with everything in it but places and the name.
+    fn written(&self, value: &impl Debug) -> String {
+        let mut written = format!("{value:-?}");
+        for name in &self.names {
+            written = replace_words(&written, name, EITHER);
+        }
+        written
+    }
+
+    /// Names come in their order, which is another one now.
+    fn sorted(&self, names: &[Arc<str>]) -> Vec<Arc<str>> {
+        let mut sorted: Vec<Arc<str>> = names.iter().map(|name| self.either(name)).collect();
+        sorted.sort();
+        sorted
+    }
+
+    fn either(&self, name: &Arc<str>) -> Arc<str> {
+        if self.names.contains(name) { EITHER.into() } else { name.clone() }
+    }
+
+    fn line(&self, line: &Step) -> Step {
+        Step { reads: self.sorted(&line.reads), writes: self.sorted(&line.writes), ..line.clone() }
+    }
+
+    fn trigger(&self, trigger: &Trigger) -> Trigger {
+        Trigger { names: self.sorted(&trigger.names), ..trigger.clone() }
+    }
+
+    /// Without lines and triggers, which are compared by themselves.
+    fn playbook(&self, playbook: &Playbook) -> Playbook {
+        let names = |names: &std::collections::BTreeSet<Arc<str>>| names.iter().map(|name| self.either(name)).collect();
+        let of_name = |(name, ty): (&Arc<str>, &_)| (self.either(name), Clone::clone(ty));
+        Playbook {
+            body: Body { steps: Vec::new(), flow: playbook.flow.clone() },
+            triggers: Vec::new(),
+            own: names(&playbook.own),
+            outer: names(&playbook.outer),
+            types: playbook.types.iter().map(of_name).collect(),
+            choices: playbook.choices.iter().map(|(name, values)| (self.either(name), values.clone())).collect(),
+            ..playbook.clone()
+        }
+    }
+}
+
+/// Puts `new` in the place of `old` wherever that stands as a whole word, or as whole words.
+fn replace_words(text: &str, old: &str, new: &str) -> String {
+    let is_inner = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut replaced, mut from) = (String::with_capacity(text.len()), 0);
+    for (at, _) in text.match_indices(old) {
+        let end = at + old.len();
+        if at < from || text[..at].ends_with(is_inner) || text[end..].starts_with(is_inner) {
+            continue;
+        }
+        replaced.push_str(&text[from..at]);
+        replaced.push_str(new);
+        from = end;
+    }
+    replaced.push_str(&text[from..]);
+    replaced
+}
