@@ -40,7 +40,7 @@
 //! - [`host::launch`] and [`host::session`] stand below: any number of sessions, each with a handle that can be cloned,
 //!   interrupted, resumed, debugged.
 //!
-//! Features: `cli` (the command line and the binary), `dap` (the debugger for editors), `mcp`, `sqlite`, and `postgres`;
+//! Features: `cli` (the command line and the binary), `dap` (the debugger for editors), `lsp` (the language server for editors), `mcp`, `sqlite`, and `postgres`;
 //! all but the last are on by default, and a library needs none of them.
 //!
 //! Modules in reading order; each may use those above it only (DESIGN.md, "Layers").

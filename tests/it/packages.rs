@@ -35,7 +35,8 @@ fn dependency_offences(package: &str, manifest: &str, design: &str) -> Vec<Strin
 fn the_design_lists_the_dependencies_of_the_pure_packages() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
-    for (package, folder) in [("playhouse-lang", "src/lang"), ("playhouse-vm", "src/vm")] {
+    for (package, folder) in [("playhouse-ide", "src/ide"), ("playhouse-lang", "src/lang"), ("playhouse-vm", "src/vm")]
+    {
         let offences = dependency_offences(package, &read(&format!("{folder}/Cargo.toml")), &read("DESIGN.md"));
         assert!(offences.is_empty(), "\n{}\n", offences.join("\n"));
     }

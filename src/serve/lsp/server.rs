@@ -12,7 +12,7 @@ use gen_lsp_types::{
     PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesRequest, RenameRequest, Request as LspRequest,
     SemanticTokensRangeRequest, SemanticTokensRequest, SignatureHelpRequest, WorkspaceSymbolRequest,
 };
-use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
+use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
@@ -28,27 +28,39 @@ pub enum ServeError {
     /// What the editor sends is not the protocol.
     #[error("the editor does not speak the Language Server Protocol: {0}")]
     Protocol(String),
+    /// It says that it goes without having said that it will.
+    #[error("the editor has left without `shutdown`")]
+    Left,
 }
 
-/// Serves a connection until the editor ends it.
+/// Serves a connection until the editor ends it, or what comes from it ends.
 ///
 /// # Errors
 /// What comes is not the protocol.
 pub fn serve(connection: &Connection) -> Result<(), ServeError> {
-    let wrong = |error: lsp_server::ProtocolError| ServeError::Protocol(error.to_string());
-    let (id, asked) = connection.initialize_start().map_err(wrong)?;
+    match serve_initialized(connection) {
+        // Why nothing comes any more is known where it was read.
+        Err(error) if error.channel_is_disconnected() => Ok(()),
+        Err(error) => Err(ServeError::Protocol(error.to_string())),
+        Ok(served) => served,
+    }
+}
+
+fn serve_initialized(connection: &Connection) -> Result<Result<(), ServeError>, ProtocolError> {
+    let (id, asked) = connection.initialize_start()?;
     let editor = Editor::read(&asked);
     let answer = json!({
         "capabilities": capabilities(editor.columns),
         "serverInfo": {"name": "playhouse", "version": env!("CARGO_PKG_VERSION")},
     });
-    connection.initialize_finish(id, answer).map_err(wrong)?;
+    connection.initialize_finish(id, answer)?;
     let mut server = Server {
         connection,
         editor,
         documents: Documents::default(),
         programs: Programs::default(),
         told: HashMap::new(),
+        is_ending: false,
     };
     while let Ok(first) = connection.receiver.recv() {
         // All that has come meanwhile: of edits that follow each other only what they lead to is loaded, and a question
@@ -58,17 +70,11 @@ pub fn serve(connection: &Connection) -> Result<(), ServeError> {
         for message in batch {
             match message {
                 Message::Request(request) => {
-                    if connection.handle_shutdown(&request).map_err(wrong)? {
-                        return Ok(());
-                    }
-                    let answer = if cancelled.contains(&request.id) {
-                        let why = "it was cancelled".to_owned();
-                        Response::new_err(request.id, ErrorCode::RequestCanceled as i32, why)
-                    } else {
-                        server.refresh();
-                        server.answer(request)
-                    };
+                    let answer = server.answer(request, &cancelled);
                     server.send(Message::Response(answer));
+                }
+                Message::Notification(notification) if notification.method == "exit" => {
+                    return Ok(if server.is_ending { Ok(()) } else { Err(ServeError::Left) });
                 }
                 Message::Notification(notification) => server.hear(notification),
                 // We ask for nothing.
@@ -77,7 +83,7 @@ pub fn serve(connection: &Connection) -> Result<(), ServeError> {
         }
         server.refresh();
     }
-    Ok(())
+    Ok(Ok(()))
 }
 
 /// The question that a message takes back.
@@ -98,6 +104,8 @@ struct Server<'c> {
     programs: Programs,
     /// What the editor was told last of each file.
     told: HashMap<String, PublishDiagnosticsParams>,
+    /// It has said that it will go.
+    is_ending: bool,
 }
 
 impl Server<'_> {
@@ -188,8 +196,20 @@ impl Server<'_> {
     }
 
     /// Answers a question. One that goes wrong does no harm to the rest.
-    fn answer(&self, request: Request) -> Response {
+    fn answer(&mut self, request: Request, cancelled: &HashSet<RequestId>) -> Response {
         let id = request.id.clone();
+        if self.is_ending {
+            let why = "nothing is answered after `shutdown`".to_owned();
+            return Response::new_err(id, ErrorCode::InvalidRequest as i32, why);
+        }
+        if request.method == "shutdown" {
+            self.is_ending = true;
+            return Response::new_ok(id, ());
+        }
+        if cancelled.contains(&id) {
+            return Response::new_err(id, ErrorCode::RequestCanceled as i32, "it was cancelled".to_owned());
+        }
+        self.refresh();
         match catch_unwind(AssertUnwindSafe(|| self.answer_to(request))) {
             Ok(Ok(result)) => Response::new_ok(id, result),
             Ok(Err((code, why))) => Response::new_err(id, code as i32, why),

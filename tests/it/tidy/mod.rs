@@ -33,7 +33,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
 const FOUNDATIONS: [&str; 3] = ["span", "diagnostic", "value"];
 
 /// Layers that are packages of their own, `playhouse-…`.
-const PACKAGES: [&str; 2] = ["lang", "vm"];
+const PACKAGES: [&str; 3] = ["ide", "lang", "vm"];
 
 /// What no layer outside the one named may use of another: `serve` sees the machine's plain data, never a machine.
 const FORBIDDEN_ITEMS: [(&str, &str); 1] = [("serve", "vm::Machine")];

@@ -70,7 +70,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["lib"],
         ],
     ),
-    ("serve", &[&["show"], &["report"], &["dap"], &["http", "mcp"], &["cli"], &["lib"]]),
+    ("serve", &[&["show"], &["report"], &["dap", "lsp"], &["http", "mcp"], &["cli"], &["lib"]]),
     ("serve::cli", &[&["machinery"], &["commands"], &["lib"]]),
 ];
 
