@@ -157,7 +157,7 @@ impl<'a> Answers<'a> {
             let text = here.text.as_str().get(span.range()).unwrap_or_default();
             let n_lines = text.trim_end().lines().count();
             let end_line = range.start.line + u32::try_from(n_lines).unwrap_or(1).saturating_sub(1);
-            (end_line > range.start.line).then(|| FoldingRange {
+            (end_line > range.start.line).then_some(FoldingRange {
                 start_line: range.start.line,
                 start_character: None,
                 end_line,
@@ -189,7 +189,7 @@ impl<'a> Answers<'a> {
         for playbook in here.program.view.playbooks(here.file) {
             let range = here.text.range(playbook.title_span, self.columns());
             let mut add = |title: String, command: &str| {
-                let arguments = [file.as_str(), &playbook.name].map(|text| serde_json::Value::from(text).into());
+                let arguments = [file.as_str(), &playbook.name].map(serde_json::Value::from);
                 let command =
                     Command { title, tooltip: None, command: command.to_owned(), arguments: Some(arguments.into()) };
                 lenses.push(CodeLens { range, command: Some(command), data: None });
@@ -215,7 +215,7 @@ impl<'a> Answers<'a> {
             label: call.label,
             documentation: (!call.summary.is_empty()).then_some(Documentation::String(call.summary)),
             parameters: Some(call.parameters.into_iter().map(parameter).collect()),
-            active_parameter: Some(active.clone()),
+            active_parameter: Some(active),
         };
         Some(SignatureHelp { signatures: vec![signature], active_signature: Some(0), active_parameter: Some(active) })
     }
