@@ -28,13 +28,15 @@ pub mod program;
 
 mod english;
 
-pub mod dataflow;
 pub mod plan;
+pub use plan::dataflow;
 
 mod lower;
 
 pub mod analysis;
 pub mod evaluation;
+pub mod files;
+pub use files::kind;
 
 /// What loading gives.
 #[derive(Clone, Debug)]

@@ -76,7 +76,7 @@ const PIECES: [&str; 64] = [
     "***",
 ];
 
-fn text_of(bytes: &[u8]) -> String {
+pub(crate) fn text_of(bytes: &[u8]) -> String {
     let piece =
         |&byte: &u8| PIECES.get(byte as usize % 80).map_or_else(|| char::from(byte).to_string(), |p| p.to_string());
     bytes.iter().map(piece).collect()

@@ -44,6 +44,7 @@ mod http_server;
 mod ide;
 mod ideal_model;
 mod journal;
+mod kind;
 mod lang;
 mod launch;
 mod library;

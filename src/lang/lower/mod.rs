@@ -6,7 +6,7 @@ mod heading;
 pub(crate) mod load;
 pub(crate) mod names;
 mod playbooks;
-mod settings;
+pub(crate) mod settings;
 mod steps;
 
 use std::collections::{BTreeSet, HashMap};
@@ -18,7 +18,7 @@ use crate::english::phrase::mentioned_names;
 use crate::english::reading::Surroundings;
 use crate::english::triggers::topics::Topics;
 use crate::lower::agents::{AgentPlan, empty_agent, plan_agents};
-use crate::lower::load::Files;
+use crate::lower::load::{Files, load_files};
 use crate::lower::names::sort_names;
 use crate::lower::playbooks::{PlaybookDraft, root_playbook};
 use crate::lower::settings::{ToolsOf, read_tools};
@@ -27,6 +27,7 @@ use crate::program::{
     Agent, AgentId, AgentKind, Entry, FrontMatter, Playbook, PlaybookId, Program, Signature, ToolList, ToolNames,
     Trigger, TriggerIndex, TriggerKind, USER_MESSAGE,
 };
+use crate::source::SourceText;
 use crate::source::ast::Body;
 use crate::source::front_matter::{DECLARATIONS, meant_key};
 use crate::source::parse::is_code;
@@ -50,6 +51,17 @@ pub(crate) struct Lowered {
     /// Names that exist but can't be run yet: plans, functions in Python fences.
     pub(crate) later: Vec<String>,
     pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// The program of one file, without what it imports, and the paths of that.
+pub(crate) fn lower_alone(text: &str) -> (Program, Vec<String>) {
+    let mut imports = Vec::new();
+    let root = SourceText { name: "program.md".to_owned(), text: text.to_owned() };
+    let files = load_files(vec![root], &mut |request| {
+        imports.push(request.path.to_owned());
+        Err(String::new())
+    });
+    (lower(files, &LoadOptions::default()).program, imports)
 }
 
 /// Makes the program of all files.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::dataflow::explain as dataflow;
-use crate::dataflow::types::{Alias, AliasId};
+use crate::plan::dataflow::explain as dataflow;
+use crate::plan::dataflow::types::{Alias, AliasId};
 use crate::plan::json::{
     Dialect, Instruction, InstructionKind, JsonPlan, Output, PlanValue, PlanValueKind, Target, TextPart,
 };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::dataflow::explain as dataflow;
+use crate::plan::dataflow::explain as dataflow;
 use crate::plan::explain::what;
 use crate::plan::json::{InstructionKind, JsonPlan, Target};
 use crate::plan::node::NodeId;

@@ -1,9 +1,10 @@
 //! Plans: the second and third language of the machine. A plan is one file: a list of instructions in one of two
-//! JSON dialects ([`json`]), or a dataflow document in YAML ([`crate::dataflow`]) (spec `plans.md`).
+//! JSON dialects ([`json`]), or a dataflow document in YAML ([`dataflow`]) (spec `plans.md`).
 //!
 //! What is here is what both have in common: a name, parameters, and the nodes by which a machine says where it is.
 
 mod check;
+pub mod dataflow;
 mod explain;
 pub mod json;
 mod mermaid;

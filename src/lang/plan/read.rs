@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::dataflow::check::check_domains;
-use crate::dataflow::read as dataflow;
 use crate::diagnostic::{Diagnostic, Severity, render};
 use crate::plan::check::{Surroundings, check_calls};
+use crate::plan::dataflow::check::check_domains;
+use crate::plan::dataflow::read as dataflow;
 use crate::plan::json::Dialect;
 use crate::plan::json::decode::decode;
 use crate::plan::node::PlanLanguage;

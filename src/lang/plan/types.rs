@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::dataflow::types::Dataflow;
+use crate::plan::dataflow::types::Dataflow;
 use crate::plan::json::JsonPlan;
 use crate::plan::node::{NodeId, PlanLanguage, PlanNode};
 use crate::span::{FileId, Span};

@@ -9,13 +9,14 @@ use crate::source::line_length;
 pub const DECLARATIONS: [&str; 4] = ["mcp", "plugins", "resources", "tools"];
 
 /// The keys of front matter that mean something; others are for people and other programs.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 13] = [
     "classifier",
     "import",
     "limits",
     "mcp",
     "model",
     "name",
+    "playhouse",
     "plugins",
     "resources",
     "resume",

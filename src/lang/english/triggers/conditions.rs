@@ -30,7 +30,7 @@ pub(super) fn read_watched(words: Phrase<'_>) -> Option<TriggerKind> {
 }
 
 /// What follows the word that stands in front of something that comes to be true.
-fn strip_when(words: Phrase<'_>) -> Option<Phrase<'_>> {
+pub(crate) fn strip_when(words: Phrase<'_>) -> Option<Phrase<'_>> {
     strip_group("when", words)
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::dataflow::yaml::Written;
+use crate::plan::dataflow::yaml::Written;
 use crate::plan::json::Dialect;
 use crate::plan::json::tree::Json;
 use crate::source::yaml::Style;

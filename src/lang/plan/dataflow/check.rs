@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use crate::dataflow::lexer::is_name;
-use crate::dataflow::types::{Alias, AliasId, Domain};
 use crate::diagnostic::spelling::{Spelling, nearest};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::strongly_connected;
+use crate::plan::dataflow::lexer::is_name;
+use crate::plan::dataflow::types::{Alias, AliasId, Domain};
 use crate::plan::types::{Plan, PlanBody};
 use crate::signature::Signature;
 

@@ -1,8 +1,8 @@
 //! Expressions of dataflow documents as they were written, before names have a meaning (spec `plans.md`, 3.2).
 
-use crate::dataflow::lexer::{Lexed, Token, is_name, next_token};
-use crate::dataflow::yaml::Places;
 use crate::diagnostic::Diagnostic;
+use crate::plan::dataflow::lexer::{Lexed, Token, is_name, next_token};
+use crate::plan::dataflow::yaml::Places;
 use crate::span::Span;
 
 /// How deep expressions may stand inside each other, a chain of `.name` counted like brackets. What is made of

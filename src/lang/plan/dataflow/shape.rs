@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::dataflow::reader::Reader;
-use crate::dataflow::types::{AliasBody, Domain, Slot, Template};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::plan::dataflow::reader::Reader;
+use crate::plan::dataflow::types::{AliasBody, Domain, Slot, Template};
 use crate::source::yaml::{Node, NodeKind};
 use crate::span::Span;
 

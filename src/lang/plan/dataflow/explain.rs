@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::dataflow::types::{Alias, AliasBody, AliasId, Dataflow, Expr, ExprKind};
+use crate::plan::dataflow::types::{Alias, AliasBody, AliasId, Dataflow, Expr, ExprKind};
 use crate::plan::wording::{mermaid_text, shown};
 use crate::value::json::quoted;
 

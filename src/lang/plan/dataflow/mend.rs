@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::dataflow::template::closing_brace;
+use crate::plan::dataflow::template::closing_brace;
 
 /// A value that is longer up to its `}` is left as it is.
 const MAX_EXPRESSION: usize = 1 << 16;

@@ -3,13 +3,13 @@
 
 use std::str::FromStr;
 
-use crate::dataflow::expr::{Named, Raw, RawKind};
-use crate::dataflow::resolve::{Known, Resolver};
-use crate::dataflow::types::{Expr, ExprKind, Method, Period, Relative, Start, TimeOfDay, Unit};
-use crate::dataflow::words;
-use crate::dataflow::words::{names, read_clock};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::plan::dataflow::expr::{Named, Raw, RawKind};
+use crate::plan::dataflow::resolve::{Known, Resolver};
+use crate::plan::dataflow::types::{Expr, ExprKind, Method, Period, Relative, Start, TimeOfDay, Unit};
+use crate::plan::dataflow::words;
+use crate::plan::dataflow::words::{names, read_clock};
 use crate::span::Span;
 
 /// The unit that a name stands for.

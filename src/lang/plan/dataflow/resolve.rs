@@ -6,11 +6,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::dataflow::expr::{Named, Raw, RawKind};
-use crate::dataflow::types::{AliasId, Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
-use crate::dataflow::words::names;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::{Spelling, nearest};
+use crate::plan::dataflow::expr::{Named, Raw, RawKind};
+use crate::plan::dataflow::types::{AliasId, Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
+use crate::plan::dataflow::words::names;
 
 /// The names of a document.
 pub(super) struct Names<'a> {

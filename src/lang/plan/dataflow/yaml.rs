@@ -1,6 +1,6 @@
 //! Where the text of a scalar stands in the file of a dataflow document (spec `plans.md`, 3.1).
 
-use crate::dataflow::mend::Mended;
+use crate::plan::dataflow::mend::Mended;
 use crate::source::yaml::{Scalar, Style};
 use crate::span::{FileId, Span};
 use crate::value::json::read_escape;

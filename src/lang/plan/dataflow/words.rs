@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use strum::VariantNames;
 
-use crate::dataflow::types::{Period, Relative, Start, TimeOfDay, Unit};
+use crate::plan::dataflow::types::{Period, Relative, Start, TimeOfDay, Unit};
 
 const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 

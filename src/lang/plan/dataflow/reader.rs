@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::dataflow::expr::parse;
-use crate::dataflow::lexer::{Token, is_name, next_token};
-use crate::dataflow::mend::Mended;
-use crate::dataflow::resolve::{Names, Resolver};
-use crate::dataflow::template::{Piece, pieces};
-use crate::dataflow::types::{AliasId, Template, TemplatePart};
-use crate::dataflow::yaml::Places;
 use crate::diagnostic::Diagnostic;
+use crate::plan::dataflow::expr::parse;
+use crate::plan::dataflow::lexer::{Token, is_name, next_token};
+use crate::plan::dataflow::mend::Mended;
+use crate::plan::dataflow::resolve::{Names, Resolver};
+use crate::plan::dataflow::template::{Piece, pieces};
+use crate::plan::dataflow::types::{AliasId, Template, TemplatePart};
+use crate::plan::dataflow::yaml::Places;
 use crate::plan::node::{NodeId, PlanNode};
 use crate::source::yaml::{Scalar, Style};
 use crate::span::{FileId, Span};

@@ -1,0 +1,115 @@
+//! What a file is: whether a text in Markdown is a playbook (spec `editors.md`, section 1). Pure.
+
+use crate::english::phrase::Phrase;
+use crate::english::triggers::conditions::strip_when;
+use crate::lower::lower_alone;
+use crate::lower::settings::read_front_matter;
+use crate::program::{Loop, Step, StepKind, Trigger, TriggerKind};
+use crate::source::ast::{AgentTree, FileTree, Section, SectionKind};
+use crate::source::parse::parse;
+use crate::span::{FileId, Span};
+use crate::value::Value;
+
+/// The kinds of files that people write for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A program in Markdown, or a part of one.
+    Playbook,
+    /// A scripted conversation.
+    Test,
+    /// A trigger table.
+    Triggers,
+    /// A plan in JSON.
+    JsonPlan,
+    /// A plan in YAML.
+    YamlPlan,
+}
+
+/// What a file is, by its name and its text; none: nothing of ours, or nothing that these two can tell. What another
+/// file says of it (an import, a `program:`) is not known here, and by that alone a file of goals is a playbook, and a
+/// file in YAML a plan.
+pub fn of(name: &str, text: &str) -> Option<Kind> {
+    let name = name.to_ascii_lowercase();
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    if ends(&[".jmp.json", ".branch.json"]) {
+        return Some(Kind::JsonPlan);
+    }
+    let is_script = is_script(text);
+    if !is_script && !ends(&[".md", ".markdown", ".pb"]) {
+        return None;
+    }
+    let by_name = if ends(&[".test.md"]) {
+        Some(Kind::Test)
+    } else if ends(&[".triggers.md"]) {
+        Some(Kind::Triggers)
+    } else {
+        (is_script || ends(&[".playbook.md", ".pb"])).then_some(Kind::Playbook)
+    };
+    let tree = parse(FileId(0), text);
+    match said(&tree, text) {
+        Some(is_ours) => is_ours.then_some(by_name.unwrap_or(Kind::Playbook)),
+        None => by_name.or_else(|| reads_as_playbook(&tree, text).then_some(Kind::Playbook)),
+    }
+}
+
+/// `#!/usr/bin/env playhouse`.
+fn is_script(text: &str) -> bool {
+    let first = text.trim_start_matches('\u{feff}').lines().next().unwrap_or("");
+    first.starts_with("#!") && first.contains("playhouse")
+}
+
+/// `playhouse: true` or `false` in front matter.
+fn said(tree: &FileTree, text: &str) -> Option<bool> {
+    let settings = read_front_matter(text, tree.front_matter?, &mut Vec::new());
+    let said = settings.iter().find(|setting| setting.key == "playhouse")?;
+    if let Value::Bool(is_ours) = said.value { Some(is_ours) } else { None }
+}
+
+fn reads_as_playbook(tree: &FileTree, text: &str) -> bool {
+    let agents = || [&tree.preamble].into_iter().chain(&tree.agents);
+    let imports = |agent: &AgentTree| {
+        let mut bodies = [&agent.body].into_iter().chain(agent.playbooks.iter().map(|playbook| &playbook.body));
+        bodies.any(|body| !body.imports.is_empty())
+    };
+    if agents().any(imports) {
+        return true;
+    }
+    // At another level these headings are read, too, but there they stand in many a text.
+    let is_ours = |section: &Section| section.kind != SectionKind::Notes && section.heading.marks.range().len() == 3;
+    let playbooks = agents().flat_map(|agent| &agent.playbooks);
+    let titles =
+        playbooks.filter(|playbook| playbook.sections.iter().any(is_ours)).map(|playbook| playbook.heading.title);
+    let titles: Vec<Span> = titles.collect();
+    // Most files end here, before a line is read.
+    if titles.is_empty() {
+        return false;
+    }
+    let (program, _) = lower_alone(text);
+    program.playbooks.iter().filter(|playbook| titles.contains(&playbook.title_span)).any(|playbook| {
+        playbook.steps.iter().any(|step| !is_in_words(step)) || playbook.triggers.iter().any(is_trigger)
+    })
+}
+
+/// Whether a line is free text, or a branch or loop in words: as people write it for each other, too.
+fn is_in_words(step: &Step) -> bool {
+    match &step.kind {
+        StepKind::Branch { condition, .. }
+        | StepKind::Loop(Loop::While { condition } | Loop::Until { condition, .. }) => condition.is_none(),
+        StepKind::Loop(Loop::ForEach { list, .. }) => list.is_none(),
+        StepKind::Loop(Loop::Repeat { count }) => count.is_none(),
+        StepKind::Free => true,
+        StepKind::Return(_)
+        | StepKind::End
+        | StepKind::Break
+        | StepKind::Continue
+        | StepKind::Call(_)
+        | StepKind::Assign { .. }
+        | StepKind::Ask { .. }
+        | StepKind::Say { .. }
+        | StepKind::Gone(_) => false,
+    }
+}
+
+fn is_trigger(trigger: &Trigger) -> bool {
+    trigger.kind != TriggerKind::Semantic || strip_when(Phrase::at(&trigger.text, trigger.span)).is_some()
+}

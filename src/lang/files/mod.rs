@@ -1,0 +1,3 @@
+//! Files that people write: which kind a file is.
+
+pub mod kind;
