@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use gen_lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 
+use crate::lang::kind::{self, Kind};
 use crate::span::{LineIndex, Span};
 
 /// A longer text is not read.
@@ -116,7 +117,7 @@ impl Text {
 impl Document {
     /// Whether something is said of it: it is a playbook, and not too long.
     pub(super) fn is_playbook(&self) -> bool {
-        !self.is_too_long()
+        !self.is_too_long() && kind::of(&name_of(&self.uri), self.text.as_str()) == Some(Kind::Playbook)
     }
 
     /// Whether it is longer than any text that is read.

@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};
 use crate::host::program::{ToolInventory, load_files_by};
 use crate::lang;
-use crate::serve::lsp::documents::{Documents, Text};
+use crate::serve::lsp::documents::{Document, Documents, Text};
 use crate::serve::show::tools::about_tool;
 use crate::span::{FileId, Span};
 
@@ -131,7 +131,7 @@ impl Programs {
                 }
             }
         }
-        for name in changed.iter().filter(|name| documents.get(name).is_some_and(|document| document.is_playbook())) {
+        for name in changed.iter().filter(|name| documents.get(name).is_some_and(Document::is_playbook)) {
             if self.of(name).next().is_none() {
                 self.all.extend(Loaded::load(name, Survey::of(name), documents));
             }
@@ -140,7 +140,9 @@ impl Programs {
         let is_kept = |program: &Loaded| {
             let is_inner =
                 self.all.iter().any(|other| other.root != program.root && other.view.file(&program.root).is_some());
-            !is_inner && program.files().any(|(_, name)| documents.get(name).is_some())
+            // One that is none any more is found out when it is saved: it takes as long as loading it.
+            let is_playbook = !is_disk_changed || documents.get(&program.root).is_none_or(Document::is_playbook);
+            !is_inner && is_playbook && program.files().any(|(_, name)| documents.get(name).is_some())
         };
         let kept: Vec<bool> = self.all.iter().map(is_kept).collect();
         let mut kept = kept.into_iter();

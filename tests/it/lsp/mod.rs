@@ -62,7 +62,7 @@ impl Editor {
             match Message::read(&mut self.answers).unwrap().expect("an answer") {
                 Message::Response(response) if response.id == id => return response,
                 Message::Notification(notification) => self.heard.push(notification),
-                other => panic!("{other:?}"),
+                other @ (Message::Request(_) | Message::Response(_)) => panic!("{other:?}"),
             }
         }
     }
@@ -257,6 +257,20 @@ fn tools_are_those_that_check_knows() {
     assert_eq!(editor.findings("desk.md").1, ["7:2 unknown-callee"]);
     let hover = editor.ask_at("textDocument/hover", "desk.md", (6, 4));
     assert!(hover["contents"]["value"].as_str().unwrap().starts_with("tool `LoadFile($path: str"), "{hover}");
+    editor.end();
+}
+
+/// A text in Markdown that is no playbook gets nothing at all, until it is one.
+#[test]
+fn a_foreign_text_gets_nothing() {
+    let readme = "# Widgets\n\n## Usage\n\n- Tell the user $name\n- If you like, call `make`\n";
+    let mut editor = Editor::start(Run::new().file("README.md", readme), &["utf-8"]);
+    editor.open("README.md");
+    assert_eq!(editor.findings("README.md"), (Json::Null, Vec::new()));
+    assert_eq!(editor.ask_at("textDocument/documentSymbol", "README.md", (0, 0)), json!([]));
+    editor.edit("README.md", 2, [(4, 0), (4, 0)], "### Steps\n\n- Ask the user for $name\n");
+    assert_eq!(editor.findings("README.md"), (json!(2), Vec::new()));
+    assert_ne!(editor.ask_at("textDocument/documentSymbol", "README.md", (0, 0)), json!([]));
     editor.end();
 }
 
