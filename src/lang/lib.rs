@@ -36,7 +36,7 @@ mod lower;
 pub mod analysis;
 pub mod evaluation;
 pub mod files;
-pub use files::kind;
+pub use files::{format, kind};
 
 /// What loading gives.
 #[derive(Clone, Debug)]

@@ -27,6 +27,7 @@ mod events;
 mod exported;
 mod faults;
 mod fewer_calls;
+mod fmt;
 mod fuzz;
 mod fuzz_component;
 mod fuzz_dataflow;

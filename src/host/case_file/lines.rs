@@ -79,17 +79,24 @@ impl Fence {
     }
 }
 
+/// The lines of a text.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut offset = 0;
+    text.split_inclusive('\n').enumerate().map(move |(index, whole)| {
+        let raw = whole.strip_suffix('\n').unwrap_or(whole);
+        let raw = raw.strip_suffix('\r').unwrap_or(raw);
+        let line = Line { number: index + 1, offset, raw };
+        offset += whole.len();
+        line
+    })
+}
+
 /// The lines above the first level-2 heading, and the sections. Headings inside fences are text.
 pub(crate) fn split(text: &str) -> (Vec<Line<'_>>, Vec<Section<'_>>) {
     let mut top = Vec::new();
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut fence = Fence::default();
-    let mut offset = 0;
-    for (index, whole) in text.split_inclusive('\n').enumerate() {
-        let raw = whole.strip_suffix('\n').unwrap_or(whole);
-        let raw = raw.strip_suffix('\r').unwrap_or(raw);
-        let line = Line { number: index + 1, offset, raw };
-        offset += whole.len();
+    for line in lines(text) {
         if !fence.holds(line) && line.raw.starts_with("## ") {
             sections.push(Section { heading: line, lines: Vec::new() });
         } else {

@@ -84,22 +84,54 @@ fn no_bar() -> Wrong {
 
 /// The cells of a table's line, which begins and ends with `|`: trimmed, `\|` read as `|`. None: it does not.
 fn split_cells(line: &str) -> Option<Vec<String>> {
-    let inside = line.trim().strip_prefix('|')?;
-    let mut cells = vec![String::new()];
-    for character in inside.chars() {
-        let cell = cells.last_mut()?;
-        match character {
-            '|' if cell.ends_with('\\') => {
-                cell.pop();
-                cell.push('|');
-            }
-            '|' => cells.push(String::new()),
-            _ => cell.push(character),
+    Some(written_cells(line)?.into_iter().map(|cell| cell.replace("\\|", "|")).collect())
+}
+
+/// The same as they are written.
+fn written_cells(line: &str) -> Option<Vec<&str>> {
+    let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+    let (mut cells, mut start) = (Vec::new(), 0);
+    let bars = inside.match_indices('|').map(|(at, _)| at).chain([inside.len()]);
+    for at in bars {
+        if !inside[..at].ends_with('\\') {
+            cells.push(inside[start..at].trim());
+            start = at + 1;
         }
     }
-    // After the last bar stands nothing.
-    let rest = cells.pop()?;
-    (rest.is_empty() && !cells.is_empty()).then(|| cells.iter().map(|cell| cell.trim().to_owned()).collect())
+    // A bar with a backslash before it ends no line.
+    (start > inside.len()).then_some(cells)
+}
+
+/// The lines of a table with their columns below each other; none: it is no table as it should be.
+#[cfg(feature = "cli")]
+pub(crate) fn aligned(lines: &[Line<'_>]) -> Option<Vec<String>> {
+    let rows = lines.iter().map(|line| written_cells(line.raw)).collect::<Option<Vec<_>>>()?;
+    let n_columns = rows.first()?.len();
+    if rows.iter().any(|row| row.len() != n_columns) {
+        return None;
+    }
+    let is_rule = |row: &[&str]| is_ruler(&row.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>());
+    let length = |cell: &str| cell.chars().count();
+    let width = |column: usize| {
+        let words = rows.iter().enumerate().filter(|(index, row)| *index != 1 || !is_rule(row));
+        words.map(|(_, row)| length(row[column])).max().unwrap_or(0).max(3)
+    };
+    let widths: Vec<usize> = (0..n_columns).map(width).collect();
+    let written = rows.iter().enumerate().map(|(index, row)| {
+        let is_ruler = index == 1 && is_rule(row);
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| {
+            let (first, last) = (cell.starts_with(':'), cell.ends_with(':'));
+            match is_ruler {
+                true if first && last => format!(":{}:", "-".repeat(width - 2)),
+                true if first => format!(":{}", "-".repeat(width - 1)),
+                true if last => format!("{}:", "-".repeat(width - 1)),
+                true => "-".repeat(width),
+                false => format!("{cell}{}", " ".repeat(width - length(cell))),
+            }
+        });
+        format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+    });
+    Some(written.collect())
 }
 
 /// Whether these are the cells of the line between a table's head and its rows.

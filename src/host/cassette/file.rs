@@ -378,6 +378,10 @@ pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let written = File::create(&beside).and_then(|mut file| {
+        // Whoever may read and run the file that is there may go on with it.
+        if let Ok(known) = std::fs::metadata(path) {
+            file.set_permissions(known.permissions())?;
+        }
         file.write_all(text.as_bytes())?;
         file.sync_all()
     });

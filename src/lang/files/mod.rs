@@ -1,3 +1,4 @@
-//! Files that people write: which kind a file is.
+//! Files that people write: which kind a file is, and the one layout of each kind.
 
+pub mod format;
 pub mod kind;

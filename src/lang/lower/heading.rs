@@ -57,6 +57,34 @@ pub(crate) fn read_heading(title: &str, span: Span, diagnostics: &mut Vec<Diagno
     heading
 }
 
+/// The words of a heading, without the signature.
+pub(crate) fn title_words(title: &str) -> &str {
+    split_heading(title).0.trim_end()
+}
+
+/// The heading with its signature as it is written everywhere; none: it has none that can be read.
+pub(crate) fn tidy_title(title: &str) -> Option<String> {
+    let (_, parameters, rest) = split_heading(title);
+    let mut tidy = title_words(title).to_owned();
+    if let Some(mut rest) = parameters {
+        closing_bracket(&title[title.find('(')? + 1..])?;
+        let (mut written, mut ignored) = (Vec::new(), Vec::new());
+        while !rest.trim().is_empty() {
+            let read = read_parameter(rest, &|_| Span::default(), &mut ignored).ok()?;
+            let ty = if read.ty.is_empty() { String::new() } else { format!(": {}", read.ty) };
+            let default = if read.default.is_empty() { String::new() } else { format!(" = {}", read.default) };
+            written.push(format!("${}{ty}{default}", read.parameter.name));
+            rest = &rest[read.length..];
+        }
+        tidy.push_str(&format!("({})", written.join(", ")));
+    }
+    let returns = rest.trim();
+    if !returns.is_empty() {
+        tidy.push_str(&format!(" -> {}", returns.strip_prefix("->")?.trim()));
+    }
+    Some(tidy)
+}
+
 /// A type that there is not. What a value is checked against must not be lost without a word.
 pub(crate) fn unknown_type(name: &str, span: Span) -> Diagnostic {
     let known = || TypeKind::iter().map(|kind| kind.to_string());
@@ -95,7 +123,7 @@ fn read_parameters(
     let mut rest = text;
     while !rest.trim().is_empty() {
         match read_parameter(rest, place, diagnostics) {
-            Ok((parameter, length)) => {
+            Ok(ReadParameter { parameter, length, .. }) => {
                 if let Some(first) = parameters.iter().find(|other| other.name == parameter.name)
                     && let (Some(here), Some(there)) = (parameter.span, first.span)
                 {
@@ -114,12 +142,23 @@ fn read_parameters(
     }
 }
 
-/// Reads `$name: type = default` and the comma after it; gives the length read.
+/// One parameter of a heading.
+struct ReadParameter<'a> {
+    parameter: Parameter,
+    /// Its type as written; empty if none.
+    ty: &'a str,
+    /// Its default as written; empty if none.
+    default: &'a str,
+    /// How much was read, with the comma after it.
+    length: usize,
+}
+
+/// Reads `$name: type = default` and the comma after it.
 fn read_parameter<'a>(
     text: &'a str,
     place: &dyn Fn(&str) -> Span,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Result<(Parameter, usize), (&'a str, String)> {
+) -> Result<ReadParameter<'a>, (&'a str, String)> {
     let start = text.len() - text.trim_start().len();
     let dollar = usize::from(text[start..].starts_with('$'));
     let length = scan_name(&text[start + dollar..]);
@@ -130,13 +169,14 @@ fn read_parameter<'a>(
     }
     let named = &text[start..at];
     let mut ty = Type::ANY;
+    let (mut written_ty, mut written_default) = ("", "");
     let skip = |at: usize| at + (text[at..].len() - text[at..].trim_start().len());
     at = skip(at);
     if text[at..].starts_with(':') {
         let end = split_outside_brackets(&text[at + 1..], &['=', ','])[0].len();
-        let written = text[at + 1..at + 1 + end].trim();
-        ty = read_type(written).filter(|_| !written.is_empty()).unwrap_or_else(|| {
-            diagnostics.push(unknown_type(written, place(written)));
+        written_ty = text[at + 1..at + 1 + end].trim();
+        ty = read_type(written_ty).filter(|_| !written_ty.is_empty()).unwrap_or_else(|| {
+            diagnostics.push(unknown_type(written_ty, place(written_ty)));
             Type::ANY
         });
         at = skip(at + 1 + end);
@@ -148,6 +188,7 @@ fn read_parameter<'a>(
         let (expr, length) = parse_prefix(Style::Value, source, offset.file, offset.start as usize)
             .map_err(|error| (source, format!("the default of `{named}` can't be read: {}", error.message)))?;
         let value = expr.as_constant();
+        written_default = source[..length].trim();
         default = Some(value.ok_or((source, format!("the default of `{named}` has to be a literal")))?);
         at = skip(at + 1 + length);
     }
@@ -166,5 +207,6 @@ fn read_parameter<'a>(
         return Err((text[at..].trim(), format!("expected `,` or `)` after `{named}`")));
     }
     let span = Some(place(named));
-    Ok((Parameter { name: named.trim_start_matches('$').into(), ty, default, description: "".into(), span }, at))
+    let parameter = Parameter { name: named.trim_start_matches('$').into(), ty, default, description: "".into(), span };
+    Ok(ReadParameter { parameter, ty: written_ty, default: written_default, length: at })
 }

@@ -2,7 +2,7 @@
 
 mod agents;
 mod flow;
-mod heading;
+pub(crate) mod heading;
 pub(crate) mod load;
 pub(crate) mod names;
 mod playbooks;

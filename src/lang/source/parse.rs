@@ -32,6 +32,12 @@ const PLAYBOOK_KEYS: [&str; 13] = [
     "optional_attendees",
 ];
 
+/// What comes after this line is not formatted.
+pub(crate) const FORMAT_OFF: &str = "<!-- fmt: off -->";
+
+/// What comes after this line is formatted again.
+pub(crate) const FORMAT_ON: &str = "<!-- fmt: on -->";
+
 /// Reads one file, whose whole text is `text`. Total: any text gives a tree, every span lies inside the file.
 pub(crate) fn parse(file: FileId, text: &str) -> FileTree {
     let mut from = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -242,7 +248,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Takes `!import path` lines out of a text block.
+    /// Takes `!import path` lines out of a text block, and what is said to the formatter only.
     fn add_imports(&self, body: &mut Body, range: Range<usize>, cuts: &mut Vec<Range<usize>>) {
         let mut at = range.start;
         while at < range.end {
@@ -255,6 +261,8 @@ impl Builder<'_> {
                 let start = end - rest.len();
                 let path = trimmed(self.file, self.text, start..start + path.len());
                 body.imports.push(Import { span: trimmed(self.file, self.text, at..end), path });
+                cuts.push(at..end);
+            } else if matches!(line.trim(), FORMAT_OFF | FORMAT_ON) {
                 cuts.push(at..end);
             }
             at = end;

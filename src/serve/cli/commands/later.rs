@@ -5,7 +5,6 @@ use crate::serve::cli::machinery::console::Failure;
 
 /// Commands to come, and what can be done until then.
 const COMMANDS: [(&str, &str); 2] = [
-    ("fmt", "format the program by hand; `playhouse check` shows how it is read"),
     ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
 ];
 

@@ -5,6 +5,7 @@ mod completions;
 #[cfg(feature = "dap")]
 mod debug;
 mod evaluation;
+mod fmt;
 mod later;
 mod library;
 #[cfg(feature = "lsp")]
@@ -50,6 +51,7 @@ pub(super) struct Arguments {
 pub(super) enum Command {
     Run(Box<run::RunArguments>),
     Check(check::CheckArguments),
+    Fmt(fmt::FmtArguments),
     #[cfg(feature = "dap")]
     Debug(Box<debug::DebugArguments>),
     Test(test::TestArguments),
@@ -87,6 +89,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::Coverage(arguments) => evaluation::coverage(console, &arguments),
         Command::Mutants(arguments) => evaluation::mutants(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
+        Command::Fmt(arguments) => fmt::fmt(console, &arguments),
         #[cfg(feature = "dap")]
         Command::Debug(arguments) => debug::debug(console, &arguments),
         #[cfg(feature = "serve")]

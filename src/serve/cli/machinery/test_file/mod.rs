@@ -33,6 +33,29 @@ impl TestFile {
         read::read(file, text)
     }
 
+    /// The same without the numbers of lines: what is left where two files only differ in layout.
+    #[must_use]
+    pub fn without_lines(mut self) -> TestFile {
+        for step in &mut self.steps {
+            step.line = 0;
+            match &mut step.kind {
+                TestStepKind::Written(bullets) => bullets.iter_mut().for_each(|written| written.line = 0),
+                TestStepKind::Expect(checks) => checks.iter_mut().for_each(|written| written.line = 0),
+                TestStepKind::User(_)
+                | TestStepKind::Interrupts(_)
+                | TestStepKind::Event(_)
+                | TestStepKind::Wait(_)
+                | TestStepKind::Set(_)
+                | TestStepKind::Reply(_)
+                | TestStepKind::ExpectSay(_)
+                | TestStepKind::ExpectVariables(_)
+                | TestStepKind::ExpectCalls(_)
+                | TestStepKind::ExpectOutcome(_) => {}
+            }
+        }
+        self
+    }
+
     /// The file's text. Of a text in canonical form exactly that text comes back.
     pub fn render(&self) -> String {
         write::write(self)

@@ -14,6 +14,7 @@ mod rows;
 mod run;
 mod score;
 mod table;
+mod write;
 
 pub use crate::serve::cli::machinery::trigger_tests::judge::judge;
 pub use crate::serve::cli::machinery::trigger_tests::resolve::ResolvedTable;
@@ -32,5 +33,10 @@ impl TriggerTable {
     /// All findings, in the order of their lines; the first note of each says what to do.
     pub fn parse(file: FileId, text: &str) -> Result<TriggerTable, Vec<Diagnostic>> {
         read::read(file, text)
+    }
+
+    /// A file's text with its tables aligned.
+    pub fn align(text: &str) -> String {
+        write::write(text)
     }
 }

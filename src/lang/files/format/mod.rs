@@ -1,0 +1,40 @@
+//! The one layout of files that people write (spec `editors.md`, section 6). Words are the author's: what is settled is
+//! marks, bullets, indentation and blank lines. Pure.
+
+mod items;
+mod json;
+mod playbook;
+pub mod proof;
+mod writer;
+mod yaml;
+
+use crate::files::format::proof::proved;
+use crate::plan::read_plan;
+use crate::span::FileId;
+
+pub use crate::files::format::playbook::format_playbook;
+use crate::files::format::proof::Untouched;
+
+/// Formats a JSON plan: an item a line, two spaces a level; order and numbers stay as they are written.
+///
+/// # Errors
+/// Why the text is left as it is.
+pub fn format_json_plan(text: &str) -> Result<String, Untouched> {
+    proved(text, json::write, |old, new| same_plan("plan.json", old, new))
+}
+
+/// Formats a dataflow plan: white space at the ends of lines and of the file.
+///
+/// # Errors
+/// Why the text is left as it is.
+pub fn format_yaml_plan(text: &str) -> Result<String, Untouched> {
+    proved(text, |text| Ok(yaml::write(text)), |old, new| same_plan("plan.yaml", old, new))
+}
+
+fn same_plan(name: &str, old: &str, new: &str) -> Result<(), Untouched> {
+    let read = |text| read_plan(FileId(0), name, text);
+    let (plan, findings) = read(old);
+    let Some(plan) = plan else { return Err(Untouched::unread(old, &findings)) };
+    let other = read(new).0.map(|other| format!("{other:-?}"));
+    if other.as_ref() == Some(&format!("{plan:-?}")) { Ok(()) } else { Err(Untouched::differs(old, 0)) }
+}
