@@ -123,18 +123,14 @@ pub(super) fn numbers<'t>(text: &str, items: impl Iterator<Item = &'t ItemTree>)
             open.push((item.level, written));
             continue;
         };
-        let number = (*last + 1).to_string();
-        // What belongs to the item stands as far to the right as its words.
+        *last += 1;
+        // What belongs to the item stands as far to the right as its words; then a number of another length stays.
         let is_line = !item.text.iter().any(|words| text[words.range()].contains('\n'))
             && item.plain
             && items.peek().is_none_or(|next| next.level <= item.level);
-        if number.len() == place.len() || is_line {
-            *last += 1;
-            if written != *last {
-                numbers.push((place, number));
-            }
-        } else {
-            *last = written;
+        let number = last.to_string();
+        if written != *last && (is_line || number.len() == place.len()) {
+            numbers.push((place, number));
         }
     }
     numbers

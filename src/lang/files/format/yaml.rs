@@ -13,9 +13,8 @@ const MAX_NESTING: usize = 100;
 pub(super) fn write(text: &str) -> String {
     let unified = text.replace("\r\n", "\n");
     // A plan can be read that is not quite YAML; then the proof alone says where white space is text.
-    let (root, _) = parse(&unified, FileId(0), MAX_NESTING, &|at| at);
     let mut texts = Vec::new();
-    if let Some(root) = &root {
+    if let Some(root) = &read(&unified) {
         add_texts(root, &unified, &mut texts);
     }
     let (mut written, mut at) = (String::with_capacity(unified.len()), 0);
@@ -32,6 +31,15 @@ pub(super) fn write(text: &str) -> String {
         written.push('\n');
     }
     with_line_breaks(written, has_carriage_returns(text))
+}
+
+/// Whether a text is one YAML document with something in it.
+pub(super) fn is_document(text: &str) -> bool {
+    read(text).is_some()
+}
+
+fn read(text: &str) -> Option<Node> {
+    parse(text, FileId(0), MAX_NESTING, &|at| at).0
 }
 
 /// The places of texts of several lines.
