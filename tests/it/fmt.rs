@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use playhouse::lang::analysis::explain::explain;
 use playhouse::lang::format::proof::Untouched;
 use playhouse::lang::format::{format_json_plan, format_playbook, format_yaml_plan};
-use playhouse::lang::{LoadOptions, Loaded, SourceText, load};
+use playhouse::lang::{LoadOptions, SourceText, load};
 
 use crate::fuzz::text_of;
 use crate::golden;
@@ -14,15 +14,22 @@ use crate::made_up::made_up;
 
 type Formatted = Result<String, Untouched>;
 
-fn load_alone(text: &str) -> Loaded {
-    let root = SourceText { name: "program.md".to_owned(), text: text.to_owned() };
-    load(vec![root], &mut |_| Err("alone".to_owned()), &LoadOptions::default())
-}
-
-/// What is understood of a program, without what its headings look like.
+/// What is understood of a program and what its model is told, without the look of its headings and the numbers of lists
+/// in descriptions.
 fn understood(text: &str) -> String {
-    let text = explain(&load_alone(text).program);
-    text.lines().filter(|line| !line.trim_start().starts_with("title: ")).collect::<Vec<_>>().join("\n")
+    let root = SourceText { name: "program.md".to_owned(), text: text.to_owned() };
+    let program = load(vec![root], &mut |_| Err("alone".to_owned()), &LoadOptions::default()).program;
+    let mut understood = String::new();
+    for line in explain(&program).lines() {
+        match line.trim_start().split_once(": ") {
+            Some(("title", _)) => {}
+            Some(("description", words)) => understood.extend(words.chars().filter(|sign| !sign.is_ascii_digit())),
+            _ => understood.push_str(line),
+        }
+        understood.push('\n');
+    }
+    understood.extend(program.playbooks.iter().map(|playbook| format!("{}\n", playbook.notes)));
+    understood
 }
 
 /// All files below a folder with these endings.
@@ -44,7 +51,7 @@ fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
 
 /// The programs of tests and examples, with their paths.
 fn programs() -> Vec<(PathBuf, String)> {
-    let folders = ["tests/cases/lang", "tests/cases/prompts", "tests/cases/vm", "examples", "playbooks"];
+    let folders = ["tests/cases", "examples", "playbooks"];
     let files = folders.iter().flat_map(|folder| files(folder, &[".md", ".pb"]));
     files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }
@@ -61,6 +68,7 @@ fn files_have_one_layout() {
     });
 }
 
+/// Its words stand in the formatted text byte for byte.
 #[test]
 fn a_formatted_program_is_the_same_program() {
     let (mut n_formatted, mut n_refused) = (0, 0);
@@ -79,25 +87,6 @@ fn a_formatted_program_is_the_same_program() {
     }
     assert!(n_formatted > 50, "{n_formatted}");
     assert!(n_refused < 5, "{n_refused}");
-}
-
-/// A line that the model gets, a description, a note: each stands in the formatted text byte for byte.
-#[test]
-fn words_are_the_authors() {
-    for (path, text) in programs() {
-        let Ok(written) = format_playbook(&text) else { continue };
-        let (old, new) = (load_alone(&text).program, load_alone(&written).program);
-        let words = |program: &playhouse::lang::program::Program| -> Vec<String> {
-            let agents = program.agents.iter().map(|agent| agent.description.to_string());
-            let playbooks = program.playbooks.iter().flat_map(|playbook| {
-                let steps = playbook.steps.iter().map(|step| step.text.to_string());
-                let triggers = playbook.triggers.iter().map(|trigger| trigger.text.to_string());
-                steps.chain(triggers).chain([playbook.description.to_string(), playbook.notes.to_string()])
-            });
-            agents.chain(playbooks).collect()
-        };
-        assert_eq!(words(&old), words(&new), "{}", path.display());
-    }
 }
 
 /// What is not seen on paper: byte order marks, line breaks, tabs, ends.
@@ -130,20 +119,18 @@ pub(crate) fn format_one(bytes: &[u8]) {
         for format in kinds {
             match format(&text) {
                 Ok(written) => assert_eq!(Ok(&written), format(&written).as_ref(), "{text:?}"),
-                Err(untouched) => assert!(untouched.line > 0 && untouched.line <= text.lines().count().max(1) + 1),
+                Err(untouched) => assert!((1..=text.lines().count() + 1).contains(&untouched.line), "{text:?}"),
             }
         }
         if let Ok(written) = format_playbook(&text) {
-            let n_lines =
-                |text: &str| load_alone(text).program.playbooks.iter().map(|one| one.steps.len()).sum::<usize>();
-            assert_eq!(n_lines(&text), n_lines(&written), "{text:?}");
+            assert_eq!(understood(&text), understood(&written), "{text:?}");
         }
     }
 }
 
 #[test]
 fn any_text_is_formatted_or_refused() {
-    made_up!(3_000, 200).for_each(format_one);
+    made_up!(1_000, 200).for_each(format_one);
 }
 
 #[test]
