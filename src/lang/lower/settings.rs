@@ -8,6 +8,7 @@ use crate::diagnostic::spelling::nearest;
 use crate::program::{DeclaredVariable, FrameLimits, OnLimit, ToolList, ToolNames, Type};
 use crate::signature::read_type;
 use crate::source::ast::Metadata;
+use crate::source::line_start;
 use crate::source::yaml;
 use crate::source::yaml::{Node, NodeKind, Scalar, Style};
 use crate::span::{FileId, Span};
@@ -101,8 +102,8 @@ fn add_words(node: &Node, words: &mut Vec<(String, Span)>) {
 /// list or map one below the other.
 fn unindented(text: &str, span: Span) -> String {
     let source = text.get(span.range()).unwrap_or("");
-    let line_start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
-    let before = &text[line_start..span.start as usize];
+    let start = span.start as usize;
+    let before = &text[line_start(text, start)..start];
     if before.trim().is_empty() { format!("{before}{source}") } else { source.to_owned() }
 }
 

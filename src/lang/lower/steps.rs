@@ -14,6 +14,7 @@ use crate::expr::too_deep_message;
 use crate::lower::heading::unknown_type;
 use crate::program::{Arm, CallSite, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
 use crate::source::ast::ItemTree;
+use crate::source::line_start;
 use crate::source::markdown::MAX_NESTING;
 use crate::span::Span;
 use crate::value::Value;
@@ -126,7 +127,7 @@ fn draft_lines<'a>(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Draft<'a>> {
     let mut drafts: Vec<Draft<'a>> = Vec::new();
-    let column = |at: u32| at as usize - source[..at as usize].rfind('\n').map_or(0, |end| end + 1);
+    let column = |at: u32| at as usize - line_start(source, at as usize);
     // The last line of each level that is open.
     let mut before: Vec<Span> = Vec::new();
     // The lines above the present item, outermost first, with their levels.
@@ -417,8 +418,7 @@ pub(crate) fn join_pieces(source: &str, pieces: &[Span]) -> String {
             text.push_str(raw);
             continue;
         }
-        let line_start = source[..piece.start as usize].rfind('\n').map_or(0, |at| at + 1);
-        let column = piece.start as usize - line_start;
+        let column = piece.start as usize - line_start(source, piece.start as usize);
         for (index, line) in raw.split('\n').enumerate() {
             let line = line.trim_end_matches('\r');
             if index > 0 {

@@ -32,6 +32,11 @@ pub(crate) fn line_length(text: &str) -> usize {
     text.find('\n').map_or(text.len(), |at| at + 1)
 }
 
+/// Where the line begins in which this place of `text` is.
+pub(crate) fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |end| end + 1)
+}
+
 /// In which part of a file something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::files::format::writer::{Gap, Writer};
 use crate::source::ast::{ItemTree, Section};
+use crate::source::line_start;
 use crate::span::Span;
 
 /// What stands in a section: an item's first line with all that follows it, more of an item after what is nested in it,
@@ -97,10 +98,6 @@ fn indented(text: &str, words: Span, column: usize) -> String {
         }
     }
     indented
-}
-
-fn line_start(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |end| end + 1)
 }
 
 /// The numbers of lists that do not count, and what they are to be: the first number of a list is the author's.

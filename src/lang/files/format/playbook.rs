@@ -10,8 +10,8 @@ use crate::lower::heading::tidy_title;
 use crate::lower::lower_alone;
 use crate::program::Mode;
 use crate::source::ast::{Body, FileTree, HeadingTree, ItemTree, Metadata, PlaybookTree, Section, SectionKind};
-use crate::source::line_length;
 use crate::source::parse::parse;
+use crate::source::{line_length, line_start};
 use crate::span::FileId;
 
 /// What a heading begins.
@@ -106,8 +106,8 @@ impl<'t> Layout<'t> {
     /// The line of a heading, without its line break.
     fn line(&self, heading: HeadingTree) -> Range<usize> {
         let marks = heading.marks.start as usize;
-        let start = self.text[..marks].rfind('\n').map_or(0, |end| end + 1);
-        let start = start.max(self.text[..marks].rfind('\u{feff}').map_or(0, |at| at + '\u{feff}'.len_utf8()));
+        let start = line_start(self.text, marks)
+            .max(self.text[..marks].rfind('\u{feff}').map_or(0, |at| at + '\u{feff}'.len_utf8()));
         start..marks + self.text[marks..].find('\n').unwrap_or(self.text.len() - marks)
     }
 

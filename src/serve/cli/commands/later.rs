@@ -4,7 +4,7 @@ use crate::lang::spelling::nearest;
 use crate::serve::cli::machinery::console::Failure;
 
 /// Commands to come, and what can be done until then.
-const COMMANDS: [(&str, &str); 2] = [
+const COMMANDS: [(&str, &str); 1] = [
     ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
 ];
 
