@@ -1,9 +1,10 @@
 //! Whether two programs are one program in which something is called otherwise.
 
-use std::fmt::Debug;
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::program::{Agent, Body, Playbook, Program, Step, Trigger, TriggerIndex};
+use super::same::SetAside;
+use crate::program::{Body, Playbook, Program, Step, Trigger};
 use crate::span::Span;
 
 /// What stands in the place of both names while they are compared: it stands in no text.
@@ -30,39 +31,7 @@ impl Renamed {
     /// # Errors
     /// The place in `new` of the first part that reads differently.
     pub fn is_all_that_differs(&self, old: &Program, new: &Program) -> Result<(), Span> {
-        let start = Span::default();
-        for (old, new) in old.agents.iter().zip(&new.agents) {
-            // Which triggers an agent has, its playbooks say.
-            let alone = |agent: &Agent| Agent { triggers: TriggerIndex::default(), ..agent.clone() };
-            self.check(&alone(old), &alone(new), new.title_span)?;
-        }
-        for (old, new) in old.playbooks.iter().zip(&new.playbooks) {
-            for (old, new) in old.steps.iter().zip(&new.steps) {
-                self.check(&self.line(old), &self.line(new), new.span)?;
-            }
-            for (old, new) in old.triggers.iter().zip(&new.triggers) {
-                self.check(&self.trigger(old), &self.trigger(new), new.span)?;
-            }
-            self.check(&self.playbook(old), &self.playbook(new), new.title_span)?;
-        }
-        let rest = |program: &Program| {
-            let Program { agents, playbooks, plans, settings, tools, entry, called_by_plans, .. } = program;
-            self.written(&(agents.len(), playbooks.len(), plans, settings, tools, entry, called_by_plans))
-        };
-        if rest(old) == rest(new) { Ok(()) } else { Err(start) }
-    }
-
-    fn check(&self, old: &impl Debug, new: &impl Debug, place: Span) -> Result<(), Span> {
-        if self.written(old) == self.written(new) { Ok(()) } else { Err(place) }
-    }
-
-    /// A value with everything in it but places and the name.
-    fn written(&self, value: &impl Debug) -> String {
-        let mut written = format!("{value:-?}");
-        for name in &self.names {
-            written = replace_words(&written, name, EITHER);
-        }
-        written
+        SetAside::is_all_that_differs(self, old, new).map_err(|(_, new)| new)
     }
 
     /// Names come in their order, which is another one now.
@@ -75,16 +44,17 @@ impl Renamed {
     fn either(&self, name: &Arc<str>) -> Arc<str> {
         if self.names.contains(name) { EITHER.into() } else { name.clone() }
     }
+}
 
-    fn line(&self, line: &Step) -> Step {
-        Step { reads: self.sorted(&line.reads), writes: self.sorted(&line.writes), ..line.clone() }
+impl SetAside for Renamed {
+    fn line<'a>(&self, line: &'a Step) -> Cow<'a, Step> {
+        Cow::Owned(Step { reads: self.sorted(&line.reads), writes: self.sorted(&line.writes), ..line.clone() })
     }
 
-    fn trigger(&self, trigger: &Trigger) -> Trigger {
-        Trigger { names: self.sorted(&trigger.names), ..trigger.clone() }
+    fn trigger<'a>(&self, trigger: &'a Trigger) -> Cow<'a, Trigger> {
+        Cow::Owned(Trigger { names: self.sorted(&trigger.names), ..trigger.clone() })
     }
 
-    /// Without lines and triggers, which are compared by themselves.
     fn playbook(&self, playbook: &Playbook) -> Playbook {
         let names = |names: &std::collections::BTreeSet<Arc<str>>| names.iter().map(|name| self.either(name)).collect();
         let of_name = |(name, ty): (&Arc<str>, &_)| (self.either(name), Clone::clone(ty));
@@ -97,6 +67,10 @@ impl Renamed {
             choices: playbook.choices.iter().map(|(name, values)| (self.either(name), values.clone())).collect(),
             ..playbook.clone()
         }
+    }
+
+    fn written(&self, written: String) -> String {
+        self.names.iter().fold(written, |written, name| replace_words(&written, name, EITHER))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::span::FileId;
 
 pub use crate::files::format::playbook::format_playbook;
 use crate::files::format::proof::Untouched;
+pub use crate::files::format::writer::{has_carriage_returns, with_line_breaks};
 
 /// Formats a JSON plan: an item a line, two spaces a level; order and numbers stay as they are written.
 ///

@@ -130,11 +130,11 @@ fn off(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Whether lines end with `\r\n`: as the first one does.
-pub(super) fn has_carriage_returns(text: &str) -> bool {
+pub fn has_carriage_returns(text: &str) -> bool {
     text.split('\n').next().is_some_and(|first| first.len() < text.len() && first.ends_with('\r'))
 }
 
 /// The text with the line breaks that it had.
-pub(super) fn with_line_breaks(text: String, carriage_returns: bool) -> String {
+pub fn with_line_breaks(text: String, carriage_returns: bool) -> String {
     if carriage_returns { text.replace('\n', "\r\n") } else { text }
 }

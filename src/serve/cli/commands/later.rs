@@ -4,9 +4,8 @@ use crate::lang::spelling::nearest;
 use crate::serve::cli::machinery::console::Failure;
 
 /// Commands to come, and what can be done until then.
-const COMMANDS: [(&str, &str); 1] = [
-    ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
-];
+const COMMANDS: [(&str, &str); 1] =
+    [("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory")];
 
 /// The answer to a command that is none of ours.
 pub(crate) fn unknown_command(name: &str) -> Failure {

@@ -2,6 +2,7 @@
 
 use crate::host::case_file::lines::{Fence, Line, lines};
 use crate::host::case_file::table::aligned;
+use crate::lang::format::{has_carriage_returns, with_line_breaks};
 
 /// The text with its tables aligned; everything else stays as it is.
 pub(super) fn write(text: &str) -> String {
@@ -18,10 +19,7 @@ pub(super) fn write(text: &str) -> String {
     write_table(&mut written, &mut table);
     written.truncate(written.trim_end().len());
     written.push('\n');
-    if text.lines().next().is_some_and(|first| text[first.len()..].starts_with("\r\n")) {
-        return written.replace('\n', "\r\n");
-    }
-    written
+    with_line_breaks(written, has_carriage_returns(text))
 }
 
 fn write_table(written: &mut String, table: &mut Vec<Line<'_>>) {
