@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 /// One source file of a program, by its position in [`Sources`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
@@ -104,6 +106,18 @@ pub struct SourceFile {
     pub lines: LineIndex,
 }
 
+/// A range of a file as people and editors count: from 1, columns in characters; the end is after the last character.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the words above say it")]
+pub struct FileRange {
+    /// The file's name; empty for a file that is not there.
+    pub file: Arc<str>,
+    pub line: usize,
+    pub column: usize,
+    pub end_line: usize,
+    pub end_column: usize,
+}
+
 /// The files of one program, in load order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
@@ -143,5 +157,20 @@ impl Sources {
             }
             None => "<unknown>".to_owned(),
         }
+    }
+
+    /// The span as a range of its file, cut at the file's end.
+    pub fn file_range(&self, span: Span) -> FileRange {
+        let Some(file) = self.get(span.file) else {
+            return FileRange { file: "".into(), line: 1, column: 1, end_line: 1, end_column: 1 };
+        };
+        let place = |offset: u32| {
+            let offset = (offset as usize).min(file.text.len());
+            let (line, column) = file.lines.line_column(offset);
+            let start = offset + 1 - column;
+            (line, file.text.get(start..offset).map_or(column, |text| text.chars().count() + 1))
+        };
+        let ((line, column), (end_line, end_column)) = (place(span.start), place(span.end));
+        FileRange { file: file.name.clone(), line, column, end_line, end_column }
     }
 }

@@ -7,7 +7,7 @@ use crate::plan::explain::what;
 use crate::plan::json::{InstructionKind, JsonPlan, Target};
 use crate::plan::node::NodeId;
 use crate::plan::types::{Plan, PlanBody};
-use crate::plan::wording::mermaid_text;
+use crate::value::markup::mermaid_text;
 
 /// The plan as a flowchart in Mermaid's language. Text from the plan is escaped: it can never become syntax. Ends
 /// with a line break.

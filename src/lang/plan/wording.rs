@@ -1,7 +1,6 @@
 //! Names: what a plan is called by; names from plans in messages, escaped and cut, and what they were probably meant
 //! to be.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,21 +55,4 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         Some((last, [])) => last.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
-}
-
-/// `text` inside the quotation marks of a label of Mermaid: everything but letters, digits and a few harmless characters
-/// as a numeric entity.
-pub(crate) fn mermaid_text(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            ' ' | '.' | ',' | ':' | '/' | '-' | '_' | '?' | '!' | '=' | '…' => escaped.push(character),
-            _ if character.is_alphanumeric() => escaped.push(character),
-            _ => {
-                // Writing to a `String` can't fail.
-                let _ = write!(escaped, "#{};", u32::from(character));
-            }
-        }
-    }
-    escaped
 }

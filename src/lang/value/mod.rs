@@ -4,6 +4,7 @@
 //! by meaning: `1 == 1.0` (spec `language.md`, "Expressions").
 
 pub mod json;
+pub mod markup;
 
 use std::cell::RefCell;
 use std::cmp::Ordering;

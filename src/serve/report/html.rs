@@ -7,15 +7,16 @@ use crate::host::coverage::Coverage;
 use crate::host::judge::transcript::TranscriptLine;
 use crate::serve::report::coverage::{ANNOTATED_STYLE, Reported, annotated};
 use crate::serve::report::{CaseReport, FileReport, Report, TestVerdict};
-use crate::serve::show::sheet::{Sheet, escaped};
+use crate::serve::show::sheet::Sheet;
+use crate::value::markup::xml_text;
 
 impl Report {
     /// The page. `reached` is what the tests reach of their programs.
     pub fn html(&self, reached: &Coverage) -> String {
-        let mut main = format!("<h1>Tests: {}</h1>\n<div class=\"wide\"><table>\n", escaped(&self.totals()));
+        let mut main = format!("<h1>Tests: {}</h1>\n<div class=\"wide\"><table>\n", xml_text(&self.totals()));
         main.push_str("<tr><th>Test<th>Verdict<th class=\"n\">ms</tr>\n");
         for (index, file) in self.files.iter().enumerate() {
-            let (class, path, ms) = (word(file.verdict()), escaped(&file.path), file.ms);
+            let (class, path, ms) = (word(file.verdict()), xml_text(&file.path), file.ms);
             let _ = writeln!(
                 main,
                 "<tr><td><a href=\"#t{index}\">{path}</a><td class=\"{class}\">{class}<td class=\"n\">{ms}</tr>"
@@ -39,7 +40,7 @@ fn test(main: &mut String, index: usize, file: &FileReport) {
         TestVerdict::Passed | TestVerdict::Skipped => "",
         TestVerdict::Undecided | TestVerdict::Failed => " open",
     };
-    let (class, path, title) = (word(verdict), escaped(&file.path), escaped(&file.title));
+    let (class, path, title) = (word(verdict), xml_text(&file.path), xml_text(&file.title));
     let _ = writeln!(
         main,
         "<details{open}><summary><b class=\"{class}\">{class}</b> {path} <span class=\"soft\">{title}\
@@ -48,7 +49,7 @@ fn test(main: &mut String, index: usize, file: &FileReport) {
     // Inside, as a link to what is folded opens it.
     let _ = writeln!(main, "<ul class=\"cases\" id=\"t{index}\">");
     for CaseReport { name, verdict, text, .. } in &file.cases {
-        let (class, name) = (word(*verdict), escaped(name));
+        let (class, name) = (word(*verdict), xml_text(name));
         let _ = writeln!(main, "<li><b class=\"{class}\">{class}</b> {name}{}", preformatted(text));
     }
     let _ = writeln!(main, "</ul>{}", preformatted(&file.details));
@@ -59,8 +60,8 @@ fn test(main: &mut String, index: usize, file: &FileReport) {
             let _ = writeln!(
                 main,
                 "<tr class=\"{class}\"><th>{}<td><div>{}</div></tr>",
-                escaped(&who),
-                escaped(&line.text())
+                xml_text(&who),
+                xml_text(&line.text())
             );
         }
         main.push_str("</table>\n");
@@ -71,7 +72,7 @@ fn test(main: &mut String, index: usize, file: &FileReport) {
 fn preformatted(text: &str) -> String {
     match text.trim_end() {
         "" => String::new(),
-        text => format!("\n<pre>{}</pre>", escaped(text)),
+        text => format!("\n<pre>{}</pre>", xml_text(text)),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::serve::report::{CaseReport, FileReport, Report, TestVerdict};
-use crate::serve::show::sheet;
+use crate::value::markup::xml_text;
 
 impl Report {
     /// The whole document.
@@ -71,14 +71,8 @@ fn seconds(ms: u64) -> String {
     format!("{}.{:03}", ms / 1000, ms % 1000)
 }
 
-/// Text inside of elements and attributes. What XML 1.0 has no place for is replaced, line breaks stay as they are.
+/// Text inside of elements and attributes. Line breaks stay as they are.
 fn escaped(text: &str) -> String {
-    let text: String = text.chars().map(|c| if is_char(c) { c } else { '\u{fffd}' }).collect();
     // In attributes a reader makes spaces of them otherwise.
-    sheet::escaped(&text).replace('\n', "&#10;").replace('\r', "&#13;").replace('\t', "&#9;")
-}
-
-/// What XML 1.0 allows, section 2.2.
-fn is_char(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
+    xml_text(text).replace('\n', "&#10;").replace('\r', "&#13;").replace('\t', "&#9;")
 }

@@ -2,10 +2,12 @@
 
 use serde_json::Value as Json;
 
+use crate::value::markup::xml_text;
+
 /// How all of them look, light and dark.
 const STYLE: &str = include_str!("sheet/sheet.css");
 
-/// A page. `main` is markup; so it is made with [`escaped`] text only.
+/// A page. `main` is markup; so it is made with [`xml_text`] text only.
 pub(crate) struct Sheet<'a> {
     /// Its title, as text.
     pub(crate) title: &'a str,
@@ -21,7 +23,7 @@ impl Sheet<'_> {
     /// The page's text.
     pub(crate) fn render(&self) -> String {
         let Sheet { title, style, main, script } = self;
-        let title = escaped(title);
+        let title = xml_text(title);
         let (allowed, script) = script.map_or_else(Default::default, |(script, data)| {
             // Inside of a script only `<` could end it.
             let data = data.to_string().replace('<', "\\u003c");
@@ -36,20 +38,4 @@ impl Sheet<'_> {
              </body>\n</html>\n"
         )
     }
-}
-
-/// Text as it stands in HTML and XML, also inside of quotation marks.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&apos;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

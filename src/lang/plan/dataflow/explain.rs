@@ -4,8 +4,9 @@
 use std::fmt::Write as _;
 
 use crate::plan::dataflow::types::{Alias, AliasBody, AliasId, Dataflow, Expr, ExprKind};
-use crate::plan::wording::{mermaid_text, shown};
+use crate::plan::wording::shown;
 use crate::value::json::quoted;
+use crate::value::markup::mermaid_text;
 
 /// The order of evaluation, one numbered step after the other: what stands in one step needs nothing of each other
 /// and runs at once (spec `plans.md`, 3.3). What is never evaluated, and parameters, stand around it. Ends with a

@@ -93,7 +93,7 @@ fn reachable(reasons: &[(Arc<str>, String)]) -> String {
 fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let with_place = |mut told: Json, span: Option<Span>| {
         if let Some(span) = span {
-            merge(&mut told, place_json(span, sources));
+            merge(&mut told, json!(sources.file_range(span)));
         }
         told
     };
@@ -116,19 +116,4 @@ fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
         told.to_string()
     };
     json_array(&diagnostics.iter().map(finding).collect::<Vec<_>>())
-}
-
-/// A range of a file. Lines and columns count from 1, columns in characters; the end is after the last character.
-pub(crate) fn place_json(span: Span, sources: &Sources) -> Json {
-    let Some(file) = sources.get(span.file) else {
-        return json!({"file": "", "line": 1, "column": 1, "end_line": 1, "end_column": 1});
-    };
-    let place = |offset: u32| {
-        let offset = (offset as usize).min(file.text.len());
-        let (line, column) = file.lines.line_column(offset);
-        let start = offset + 1 - column;
-        (line, file.text.get(start..offset).map_or(column, |text| text.chars().count() + 1))
-    };
-    let ((line, column), (end_line, end_column)) = (place(span.start), place(span.end));
-    json!({"file": file.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column})
 }

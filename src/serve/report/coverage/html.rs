@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use crate::host::coverage::{Coverage, Line, Part, Tried};
 use crate::serve::report::coverage::reported::Reported;
-use crate::serve::show::sheet::{Sheet, escaped};
+use crate::serve::show::sheet::Sheet;
+use crate::value::markup::xml_text;
 
 /// What [`annotated`] adds to the style of a page.
 pub(crate) const ANNOTATED_STYLE: &str = include_str!("style.css");
@@ -33,7 +34,7 @@ pub(crate) fn annotated(reported: Reported<'_>) -> String {
     page.push_str("</ul>\n");
     page.push_str(&contents(reported.tests));
     for (index, (file, text, parts)) in reported.tests.files().enumerate() {
-        let _ = write!(page, "<h2 id=\"f{index}\">{}</h2>\n<table class=\"text\">\n", escaped(file));
+        let _ = write!(page, "<h2 id=\"f{index}\">{}</h2>\n<table class=\"text\">\n", xml_text(file));
         let notes = notes(reported, &parts);
         for (number, line) in (1..).zip(text.lines()) {
             page.push_str(&row(index, number, line, notes.get(&number)));
@@ -47,12 +48,12 @@ pub(crate) fn annotated(reported: Reported<'_>) -> String {
 fn contents(coverage: &Coverage) -> String {
     let mut table = "<table class=\"parts\">\n<tr><th>Playbook<th>Lines<th>Ways<th>Triggers<th>Calls</tr>\n".to_owned();
     for (index, (file, _, parts)) in coverage.files().enumerate() {
-        let _ = writeln!(table, "<tr><th colspan=\"5\"><a href=\"#f{index}\">{}</a></tr>", escaped(file));
+        let _ = writeln!(table, "<tr><th colspan=\"5\"><a href=\"#f{index}\">{}</a></tr>", xml_text(file));
         for part in parts {
             let totals = part.totals();
             let cells = [totals.lines, totals.ways, totals.triggers, totals.calls].map(cell);
             let class = if part.n == 0 { " class=\"none\"" } else { "" };
-            let (at, name) = (part.at, escaped(&part.name));
+            let (at, name) = (part.at, xml_text(&part.name));
             let _ = writeln!(table, "<tr{class}><td><a href=\"#f{index}-{at}\">{name}</a>{}</tr>", cells.concat());
         }
     }
@@ -105,7 +106,7 @@ fn row(file: usize, number: usize, text: &str, note: Option<&Note>) -> String {
         Some(note) => ("part", note.n.to_string()),
     };
     let gaps = note.map_or(&[][..], |note| &note.gaps);
-    let gaps: String = gaps.iter().map(|gap| format!(" <span>{}</span>", escaped(gap))).collect();
-    let text = escaped(text);
+    let gaps: String = gaps.iter().map(|gap| format!(" <span>{}</span>", xml_text(gap))).collect();
+    let text = xml_text(text);
     format!("<tr id=\"f{file}-{number}\" class=\"{class}\"><td>{number}<td>{n}<td><code>{text}</code>{gaps}</tr>\n")
 }

@@ -14,7 +14,6 @@ use crate::host::tool::retrieval::Retrieval;
 use crate::host::tool::{Tool, generate};
 use crate::lang::plan::{Plan, mermaid, outline, steps};
 use crate::lang::program::Program;
-use crate::serve::cli::commands::check::place_json;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::json_array;
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
@@ -139,7 +138,7 @@ impl Around<'_> {
                 let steps = steps(plan).into_iter().map(|step| {
                     let node = plan.node(step.node);
                     let mut told = json!({"label": node.label});
-                    merge(&mut told, place_json(node.span, &self.program.sources));
+                    merge(&mut told, json!(self.program.sources.file_range(node.span)));
                     merge(&mut told, json!({"does": step.does, "then": step.then}));
                     told
                 });

@@ -16,7 +16,7 @@ use crate::serve::cli::commands::sessions::kept::{Kept, waited};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show::flame;
-use crate::serve::show::sheet::escaped;
+use crate::value::markup::xml_text;
 
 #[derive(Args)]
 pub(crate) struct ProfileArguments {
@@ -253,7 +253,7 @@ fn texts(profile: &Profile, measure: Measure) -> String {
 fn html(profile: &Profile, measure: Measure) -> String {
     let mut words = "<h1>Profile</h1>\n".to_owned();
     for line in summary(profile) {
-        let _ = writeln!(words, "<p>{}</p>", escaped(&line));
+        let _ = writeln!(words, "<p>{}</p>", xml_text(&line));
     }
     let titles = ["Lines", "Spent on", "Lost to the cache"];
     let mut text = String::new();
@@ -265,7 +265,7 @@ fn html(profile: &Profile, measure: Measure) -> String {
         let class = |column: usize| if column + 1 == head.len() { "" } else { " class=\"n\"" };
         let row = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
             let cells =
-                cells.enumerate().map(|(column, cell)| format!("<{tag}{}>{}</{tag}>", class(column), escaped(cell)));
+                cells.enumerate().map(|(column, cell)| format!("<{tag}{}>{}</{tag}>", class(column), xml_text(cell)));
             format!("<tr>{}</tr>\n", cells.collect::<String>())
         };
         text.push_str(&row("th", &mut head.iter().copied()));
