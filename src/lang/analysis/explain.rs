@@ -214,7 +214,7 @@ pub fn line<P: Borrow<Program>>(
 
 /// What is spared of a call: for a playbook the call itself, for a tool the time until the reply is over; or the
 /// condition that is missing for it.
-fn savings<P: Borrow<Program>>(analysis: &Analysis<P>, playbook: &Playbook, step: &Step) -> Vec<String> {
+pub(super) fn savings<P: Borrow<Program>>(analysis: &Analysis<P>, playbook: &Playbook, step: &Step) -> Vec<String> {
     let (mut savings, program) = (Vec::new(), analysis.program());
     let Some(call) = step.call() else { return savings };
     if call.playbook.is_none() {

@@ -1,6 +1,7 @@
 //! What follows from a whole program: names, calls, and findings.
 
 mod call_graph;
+pub mod chart;
 pub(crate) mod checks;
 pub mod diff;
 pub mod explain;
