@@ -90,6 +90,8 @@ pub mod summary;
 
 pub mod travel;
 
+pub mod graph;
+
 pub mod judge;
 
 pub mod backtest;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use crate::lang::program::flow_graph::{Edge, EdgeKind, Node};
 use crate::lang::program::{Arm, Loop, Playbook, Step, StepId, StepKind};
 
-use super::way::Way;
+use super::way::{Took, Way};
 
 /// What can come of a line. A loop that is judged after each round always has one.
 pub(super) fn ways(step: &Step) -> Vec<Way> {
@@ -62,9 +62,10 @@ pub(super) struct Walk {
 
 impl Walk {
     /// The frame is at another line. `took` hears what came of the lines before.
-    pub(super) fn reach(&mut self, playbook: &Playbook, line: StepId, took: &mut impl FnMut(StepId, Way)) {
+    pub(super) fn reach(&mut self, playbook: &Playbook, line: StepId, took: &mut impl FnMut(StepId, Took)) {
         if let Some(from) = self.at.replace(line) {
             for (step, edge) in path(playbook, from, Node::Step(line)) {
+                took(step, Took::Edge(edge));
                 self.pass(playbook, step, edge, took);
             }
         }
@@ -72,16 +73,17 @@ impl Walk {
     }
 
     /// The playbook has returned. Where it has ended early, the last line leads nowhere.
-    pub(super) fn end(mut self, playbook: &Playbook, took: &mut impl FnMut(StepId, Way)) {
+    pub(super) fn end(mut self, playbook: &Playbook, took: &mut impl FnMut(StepId, Took)) {
         if let Some(from) = self.at
             && let Some(edge) = playbook.flow.successors(from).iter().find(|edge| edge.to == Node::End)
         {
+            took(from, Took::Edge(*edge));
             self.pass(playbook, from, *edge, took);
         }
         self.leave_loops(took, |_| false);
     }
 
-    fn pass(&mut self, playbook: &Playbook, step: StepId, edge: Edge, took: &mut impl FnMut(StepId, Way)) {
+    fn pass(&mut self, playbook: &Playbook, step: StepId, edge: Edge, took: &mut impl FnMut(StepId, Took)) {
         let kind = &playbook.step(step).kind;
         let is_loop = matches!(kind, StepKind::Loop(_));
         if !is_loop && !matches!(kind, StepKind::Branch { .. }) {
@@ -92,23 +94,23 @@ impl Walk {
             (EdgeKind::Then, Some((_, n_rounds))) => {
                 *n_rounds += 1;
                 if *n_rounds == 2 {
-                    took(step, Way::MoreRounds);
+                    took(step, Took::Way(Way::MoreRounds));
                 }
             }
             (EdgeKind::Then, None) if is_loop => self.loops.push((step, 1)),
-            (EdgeKind::Then, None) => took(step, Way::Then),
-            (EdgeKind::Else | EdgeKind::Next, None) if is_loop => took(step, Way::NoRound),
-            (EdgeKind::Else | EdgeKind::Next, None) => took(step, Way::Else),
+            (EdgeKind::Then, None) => took(step, Took::Way(Way::Then)),
+            (EdgeKind::Else | EdgeKind::Next, None) if is_loop => took(step, Took::Way(Way::NoRound)),
+            (EdgeKind::Else | EdgeKind::Next, None) => took(step, Took::Way(Way::Else)),
             (EdgeKind::Else | EdgeKind::Next, Some(_)) => self.leave_loops(took, |header| header != step),
         }
     }
 
     /// Loops that do not hold the line any more are over. Of those that have had more than a round that is told already.
-    fn leave_loops(&mut self, took: &mut impl FnMut(StepId, Way), holds: impl Fn(StepId) -> bool) {
+    fn leave_loops(&mut self, took: &mut impl FnMut(StepId, Took), holds: impl Fn(StepId) -> bool) {
         self.loops.retain(|(header, n_rounds)| {
             let is_held = holds(*header);
             if !is_held && *n_rounds == 1 {
-                took(*header, Way::OneRound);
+                took(*header, Took::Way(Way::OneRound));
             }
             is_held
         });

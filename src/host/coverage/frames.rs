@@ -4,7 +4,7 @@ use crate::host::events::{PublicBody, PublicEvent};
 use crate::lang::program::{Playbook, StepId};
 
 use super::edges::Walk;
-use super::way::Way;
+use super::way::Took;
 
 /// The frames of a run by depth; of a plan there is no walk.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl<'p> Frames<'p> {
         event: &PublicEvent,
         playbook: Option<&'p Playbook>,
         line: Option<StepId>,
-        took: &mut impl FnMut(&Playbook, StepId, Way),
+        took: &mut impl FnMut(&Playbook, StepId, Took),
     ) {
         let Some(depth) = event.depth else { return };
         match &event.body {
@@ -30,7 +30,7 @@ impl<'p> Frames<'p> {
             // Where a call takes the place of its caller, the caller has come to its end.
             PublicBody::FramePopped { value: Some(_) } | PublicBody::FrameElided { .. } => {
                 if let Some(Some((playbook, walk))) = self.take(depth) {
-                    walk.end(playbook, &mut |step, way| took(playbook, step, way));
+                    walk.end(playbook, &mut |step, what| took(playbook, step, what));
                 }
             }
             PublicBody::FramePopped { value: None } => drop(self.take(depth)),
@@ -39,7 +39,7 @@ impl<'p> Frames<'p> {
                     && let Some(line) = line
                 {
                     let playbook = *playbook;
-                    walk.reach(playbook, line, &mut |step, way| took(playbook, step, way));
+                    walk.reach(playbook, line, &mut |step, what| took(playbook, step, what));
                 }
             }
             _ => {}

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::travel::Run;
+use crate::lang::analysis::chart::{Count, Part, Taken};
 use crate::lang::analysis::diff::matching::Matching;
 use crate::lang::plan::PlanId;
+use crate::lang::program::flow_graph::Edge;
 use crate::lang::program::{Playbook, PlaybookId, Program, Step, StepId, TriggerId, TriggerKind};
 use crate::vm::protocol::{CallKind, FrameOrigin, Ruling};
 
 use super::edges::ways;
 use super::frames::Frames;
-use super::way::Way;
+use super::way::{Took, Way};
 
 /// What was reached of a program, and how often, by its ids.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +42,8 @@ pub(super) struct ReachedPlaybook {
 pub(super) struct ReachedLine {
     pub(super) n: u64,
     pub(super) ways: Ways,
+    /// By successor.
+    edges: Vec<(Edge, u64)>,
 }
 
 /// What can come of something, and how often it did.
@@ -56,7 +60,7 @@ pub fn reached(run: &Run) -> Reached {
     for event in &run.events {
         let playbook = names.playbook(event);
         let line = playbook.and_then(|playbook| playbook.find_step(event.line.as_deref()?));
-        frames.follow(event, playbook, line, &mut |playbook, step, way| reached.took(playbook.id, step, way));
+        frames.follow(event, playbook, line, &mut |playbook, step, took| reached.went(playbook.id, step, took));
         match &event.body {
             PublicBody::ProgramChanged { .. } => break,
             PublicBody::FramePushed { origin } => reached.entered(event, playbook, &names, *origin),
@@ -100,10 +104,14 @@ impl Reached {
     /// Nothing of it.
     pub fn nothing(program: &Program) -> Reached {
         let none = |ways: &[Way]| -> Ways { ways.iter().map(|way| (*way, 0)).collect() };
-        let line = |step: &Step| ReachedLine { n: 0, ways: none(&[&ways(step), call_ways(step)].concat()) };
+        let line = |playbook: &Playbook, step: &Step| ReachedLine {
+            n: 0,
+            ways: none(&[&ways(step), call_ways(step)].concat()),
+            edges: playbook.flow.successors(step.id).iter().map(|edge| (*edge, 0)).collect(),
+        };
         let playbook = |playbook: &Playbook| ReachedPlaybook {
             n_entered: 0,
-            lines: playbook.steps.iter().map(line).collect(),
+            lines: playbook.steps.iter().map(|step| line(playbook, step)).collect(),
             triggers: playbook.triggers.iter().map(|trigger| none(trigger_ways(&trigger.kind))).collect(),
         };
         let plans = program.plans.iter().map(|plan| ReachedPlan { n_entered: 0, nodes: vec![0; plan.nodes.len()] });
@@ -159,6 +167,37 @@ impl Reached {
         mapped
     }
 
+    /// How often playbooks and plans were entered, triggers fired, lines reached, and ways gone.
+    pub fn taken(&self) -> Taken {
+        let count = |n| Count { n, tokens: 0 };
+        let mut taken = Taken::default();
+        for (id, plan) in (0..).map(PlanId).zip(&self.plans) {
+            taken.parts.insert(Part::Plan(id), count(plan.n_entered));
+        }
+        for (id, playbook) in (0..).map(PlaybookId).zip(&self.playbooks) {
+            taken.parts.insert(Part::Playbook(id), count(playbook.n_entered));
+            for (index, ways) in (0..).zip(&playbook.triggers) {
+                let n = ways.iter().filter(|(way, _)| *way == Way::Fired).map(|(_, n)| n).sum();
+                taken.parts.insert(Part::Trigger(TriggerId { playbook: id, index }), count(n));
+            }
+            for (step, line) in (0..).map(StepId).zip(&playbook.lines) {
+                taken.lines.insert((id, step), count(line.n));
+                taken.ways.extend(line.edges.iter().map(|(edge, n)| ((id, step, *edge), *n)));
+            }
+        }
+        taken
+    }
+
+    fn went(&mut self, playbook: PlaybookId, line: StepId, took: Took) {
+        match took {
+            Took::Way(way) => self.took(playbook, line, way),
+            Took::Edge(edge) => {
+                let edges = &mut self.playbooks[playbook.0 as usize].lines[line.0 as usize].edges;
+                edges.iter_mut().filter(|(known, _)| *known == edge).for_each(|(_, n)| *n += 1);
+            }
+        }
+    }
+
     fn took(&mut self, playbook: PlaybookId, line: StepId, way: Way) {
         count(&mut self.playbooks[playbook.0 as usize].lines[line.0 as usize].ways, way);
     }
@@ -200,7 +239,7 @@ fn once(to: &mut Ways, from: &Ways) {
 }
 
 /// What the names in events mean.
-struct Names<'p> {
+pub(in crate::host) struct Names<'p> {
     program: &'p Program,
     /// By agent and playbook.
     playbooks: HashMap<(&'p str, &'p str), &'p Playbook>,
@@ -208,7 +247,7 @@ struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    fn new(program: &'p Program) -> Names<'p> {
+    pub(in crate::host) fn new(program: &'p Program) -> Names<'p> {
         let named = |playbook: &'p Playbook| ((&*program.agent(playbook.agent).name, &*playbook.name), playbook);
         let mut triggers: HashMap<String, Vec<TriggerId>> = HashMap::new();
         for trigger in program.playbooks.iter().flat_map(|playbook| &playbook.triggers) {
@@ -217,12 +256,12 @@ impl<'p> Names<'p> {
         Names { program, playbooks: program.playbooks.iter().map(named).collect(), triggers }
     }
 
-    fn playbook(&self, event: &PublicEvent) -> Option<&'p Playbook> {
+    pub(in crate::host) fn playbook(&self, event: &PublicEvent) -> Option<&'p Playbook> {
         self.playbooks.get(&(event.agent.as_deref()?, event.playbook.as_deref()?)).copied()
     }
 
     /// A plan that a model wrote is none of the program's.
-    fn plan(&self, event: &PublicEvent) -> Option<PlanId> {
+    pub(in crate::host) fn plan(&self, event: &PublicEvent) -> Option<PlanId> {
         self.program.find_plan(event.plan.as_deref()?)
     }
 

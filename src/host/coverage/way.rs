@@ -1,5 +1,7 @@
 //! What can come of lines and triggers.
 
+use crate::lang::program::flow_graph::Edge;
+
 /// What can come of a line or a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
 pub enum Way {
@@ -37,4 +39,12 @@ impl Way {
     pub fn is_of_call(self) -> bool {
         matches!(self, Way::Returned | Way::Failed)
     }
+}
+
+/// What came of a line while a run was followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Took {
+    Way(Way),
+    /// The way to the next line.
+    Edge(Edge),
 }

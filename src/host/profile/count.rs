@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::host::cassette::key::{blocks, heading};
-use crate::host::frames::{Frames, Line};
+use crate::host::frames::{Frame, Frames, Line};
 use crate::host::journal::record::{Begun, Record, RecordBody, UsageWire, VerdictWire};
 use crate::host::profile::cache::{Known, Requests};
 use crate::host::profile::reply::written;
@@ -240,7 +240,13 @@ impl Session {
 
     /// The frames up to a depth.
     fn frames_below(&self, depth: usize) -> Vec<Step> {
-        self.frames.stack().iter().take(depth).map(|frame| (Part::Playbook, frame.name.clone())).collect()
+        let program = self.frames.program();
+        // Playbooks of several agents may have one name.
+        let name = |frame: &Frame| match program.playbooks_named(&frame.name).nth(1) {
+            Some(_) => format!("{}.{}", frame.agent, frame.name).into(),
+            None => frame.name.clone(),
+        };
+        self.frames.stack().iter().take(depth).map(|frame| (Part::Playbook, name(frame))).collect()
     }
 
     /// The top frame and its line.
@@ -311,7 +317,7 @@ impl Turn {
                 path.push(line_of(&step.label, &step.text));
             } else {
                 playbook = self.program.playbook(step.call()?.playbook?);
-                path.push((Part::Playbook, playbook.name.clone()));
+                path.push((Part::Playbook, self.program.unique_name(playbook.id).into()));
             }
         }
         Some(path)

@@ -64,7 +64,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["equipment", "replay"],
             &["config_file", "debug", "stored", "travel", "why"],
             &["backtest", "checks", "coverage", "profile", "session"],
-            &["judge"],
+            &["graph", "judge"],
             &["config", "debuggee", "mutants", "sessions"],
             &["launch"],
             &["embed", "eval", "residents"],

@@ -6,6 +6,7 @@ mod completions;
 mod debug;
 mod evaluation;
 mod fmt;
+mod graph;
 mod later;
 mod library;
 #[cfg(feature = "lsp")]
@@ -52,6 +53,7 @@ pub(super) enum Command {
     Run(Box<run::RunArguments>),
     Check(check::CheckArguments),
     Fmt(fmt::FmtArguments),
+    Graph(graph::GraphArguments),
     #[cfg(feature = "dap")]
     Debug(Box<debug::DebugArguments>),
     Test(test::TestArguments),
@@ -90,6 +92,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::Mutants(arguments) => evaluation::mutants(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         Command::Fmt(arguments) => fmt::fmt(console, &arguments),
+        Command::Graph(arguments) => graph::graph(console, &arguments),
         #[cfg(feature = "dap")]
         Command::Debug(arguments) => debug::debug(console, &arguments),
         #[cfg(feature = "serve")]

@@ -10,7 +10,7 @@ mod profile;
 mod send;
 mod travel;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -125,8 +125,7 @@ struct ResumeArguments {
 
 /// Performs one of the commands.
 pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Result<Exit, Failure> {
-    let given = arguments.journal.as_deref();
-    let kept = Kept { place: sessions_place(console, given)?, is_default: given.is_none() };
+    let kept = Kept::at(console, arguments.journal.as_deref())?;
     match &arguments.command {
         SessionsCommand::List { format } => list(console, &kept.place, *format),
         SessionsCommand::Show { id, format } => show(&kept.find(id)?, *format),
@@ -148,6 +147,11 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
 }
 
 impl Kept {
+    /// What is kept at `given`, else where the environment says.
+    pub(crate) fn at(console: &Console, given: Option<&Path>) -> Result<Kept, Failure> {
+        Ok(Kept { place: sessions_place(console, given)?, is_default: given.is_none() })
+    }
+
     /// The journal of a session that is there.
     pub(crate) fn find(&self, id: &str) -> Result<Address, Failure> {
         waited(self.place.find(id))?.map_err(|error| {

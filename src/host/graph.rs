@@ -1,0 +1,93 @@
+//! What a session took of its program's graph: how often, at which cost, and where it stands.
+
+use std::collections::HashMap;
+
+use crate::host::coverage::{Names, reached};
+use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::profile::{Node, Part as Spender, Profile};
+use crate::host::travel::Run;
+use crate::lang::analysis::chart::{Part, StackFrame, Taken};
+use crate::lang::program::{Playbook, Program, StepId};
+use crate::vm::protocol::CallKind;
+
+/// What a run took, with the tokens that `spent` has of it (nothing, where nobody counted). After a change of the program
+/// nothing counts.
+#[expect(clippy::wildcard_enum_match_arm, reason = "counted is what is named here")]
+pub fn taken(run: &Run, spent: &Profile) -> Taken {
+    let program = &*run.program;
+    let names = Names::new(program);
+    let mut taken = Taken { session: run.session.clone(), ..reached(run).taken() };
+    for event in &run.events {
+        let playbook = names.playbook(event);
+        let line = playbook.and_then(|playbook| playbook.find_step(event.line.as_deref()?));
+        let own = playbook.map(|playbook| Part::Playbook(playbook.id)).or_else(|| names.plan(event).map(Part::Plan));
+        match &event.body {
+            PublicBody::ProgramChanged { .. } => break,
+            PublicBody::CallQueued { callable, kind, .. } => {
+                if let (Some(caller), Some(callee)) = (own, callee(program, playbook, callable, *kind)) {
+                    *taken.calls.entry((caller, line, callee)).or_default() += 1;
+                }
+            }
+            _ => follow(&mut taken.stack, event, own, line),
+        }
+    }
+    add_tokens(&mut taken, program, spent);
+    taken
+}
+
+/// What was called; nothing, if it is none of the program's.
+fn callee(program: &Program, caller: Option<&Playbook>, name: &str, kind: CallKind) -> Option<Part> {
+    match kind {
+        CallKind::Tool => Some(Part::Tool(name.into())),
+        CallKind::Plan => program.find_plan(name).map(Part::Plan),
+        CallKind::Playbook => {
+            let own = caller.and_then(|caller| program.find_playbook(caller.agent, name));
+            own.or_else(|| Some(program.playbooks_named(name).next()?.id)).map(Part::Playbook)
+        }
+        CallKind::Model => None,
+    }
+}
+
+/// The stack after an event: a frame is pushed, comes to a line, or goes with all above it.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only these move frames")]
+fn follow(stack: &mut Vec<StackFrame>, event: &PublicEvent, own: Option<Part>, line: Option<StepId>) {
+    let Some(depth) = event.depth else { return };
+    match &event.body {
+        PublicBody::FramePushed { .. } => {
+            stack.truncate(depth);
+            stack.extend(own.map(|part| StackFrame { part, line: None }));
+        }
+        PublicBody::LineReached {} => stack.iter_mut().skip(depth).take(1).for_each(|frame| frame.line = line),
+        PublicBody::FramePopped { .. } | PublicBody::FrameElided { .. } => stack.truncate(depth),
+        _ => {}
+    }
+}
+
+/// Tokens of each playbook without what it has called, and of each of its lines.
+fn add_tokens(taken: &mut Taken, program: &Program, spent: &Profile) {
+    let named: HashMap<String, &Playbook> =
+        program.playbooks.iter().map(|playbook| (program.unique_name(playbook.id), playbook)).collect();
+    let mut pending = vec![&spent.root];
+    while let Some(node) = pending.pop() {
+        pending.extend(&node.children);
+        if node.part != Spender::Playbook {
+            continue;
+        }
+        if let Some(plan) = program.find_plan(&node.name) {
+            taken.parts.entry(Part::Plan(plan)).or_default().tokens += own_tokens(node);
+        }
+        let Some(playbook) = named.get(&*node.name) else { continue };
+        taken.parts.entry(Part::Playbook(playbook.id)).or_default().tokens += own_tokens(node);
+        for line in node.children.iter().filter(|child| child.part == Spender::Line) {
+            let label = line.name.split(' ').next().unwrap_or("");
+            if let Some(step) = playbook.steps.iter().find(|step| *step.label == *label) {
+                taken.lines.entry((playbook.id, step.id)).or_default().tokens += own_tokens(line);
+            }
+        }
+    }
+}
+
+fn own_tokens(node: &Node) -> u64 {
+    let children = node.children.iter().filter(|child| child.part != Spender::Playbook);
+    node.spent.tokens() + children.map(own_tokens).sum::<u64>()
+}

@@ -1,0 +1,132 @@
+//! `playhouse graph FILE…`: a program as a picture, or one playbook line by line; with what a session took of it.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::diagnostic::Severity;
+use crate::host::graph::taken;
+use crate::host::journal::tail::joined;
+use crate::host::launch::{Choices, Launch, LaunchError};
+use crate::host::profile::Profile;
+use crate::host::resource::prices::PriceTable;
+use crate::host::travel::Run;
+use crate::lang::analysis::Analysis;
+use crate::lang::analysis::diff::matching::Matching;
+use crate::lang::program::{PlaybookId, Program};
+use crate::lang::spelling::nearest;
+use crate::serve::cli::commands::sessions::kept::{Kept, waited};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::output::n_of;
+use crate::serve::cli::machinery::world::{journal_failure, launch_failure, session_failure, workshop};
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse graph program.md                              Mermaid, for Markdown pages
+  playhouse graph program.md --format svg > program.svg   a picture that needs nothing else
+  playhouse graph program.md --flow TakeBack --format dot | dot -Tpdf > flow.pdf
+  playhouse graph program.md --session 20261121-224805-k3f9 --format svg > taken.svg";
+
+/// Draws a program: agents, playbooks, tools, plans and triggers, and who calls whom. Without a model
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct GraphArguments {
+    /// The program's files, or a plan's [with --session: the program as the session has it]
+    #[arg(required_unless_present = "session", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// As what: a flowchart for Mermaid or Graphviz, a picture, or an object for programs
+    #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
+    format: GraphFormat,
+    /// The lines of this playbook instead: which can follow which
+    #[arg(long, value_name = "NAME")]
+    flow: Option<String>,
+    /// Also what this session took: how often, how many tokens, and where it stands
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Where the session is kept: a `.sqlite` or `.db` file, a `.jsonl` file, or a folder of these [default:
+    /// $PLAYHOUSE_SESSIONS, or $XDG_STATE_HOME/playhouse/sessions]
+    #[arg(long, value_name = "PATH", requires = "session")]
+    journal: Option<PathBuf>,
+    /// A file of canned tools, which count as declared
+    #[arg(long, value_name = "FILE")]
+    tools: Vec<PathBuf>,
+}
+
+/// What a graph is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GraphFormat {
+    Mermaid,
+    Dot,
+    Svg,
+    Json,
+}
+
+/// Draws.
+pub(crate) fn graph(console: &Console, arguments: &GraphArguments) -> Result<Exit, Failure> {
+    let given = if arguments.files.is_empty() { None } else { Some(program(console, arguments)?) };
+    let session = arguments.session.as_ref().map(|id| session(console, arguments, id)).transpose()?;
+    let ran = session.as_ref().map(|(run, _)| &*run.program);
+    let Some(program) = given.as_ref().or(ran) else { return Ok(Exit::Finished) };
+    let analysis = Analysis::new(program);
+    let mut chart = match &arguments.flow {
+        Some(name) => analysis.flow_chart(playbook(program, name)?),
+        None => analysis.chart(),
+    };
+    if let Some((run, spent)) = &session {
+        chart = chart.with_taken(&taken(run, spent).in_other(&Matching::new(&run.program, program)));
+    }
+    put(&match arguments.format {
+        GraphFormat::Mermaid => chart.mermaid(),
+        GraphFormat::Dot => chart.dot(),
+        GraphFormat::Svg => chart.svg(),
+        GraphFormat::Json => format!("{}\n", serde_json::json!(chart)),
+    })?;
+    Ok(Exit::Finished)
+}
+
+/// The program of the files. One with errors is not drawn: much of it may not be there.
+fn program(console: &Console, arguments: &GraphArguments) -> Result<Program, Failure> {
+    let launch = Launch::new(workshop(console), Choices { tools: arguments.tools.clone(), ..Choices::default() });
+    let failure = |error| launch_failure(console, error);
+    let (_, loaded) = launch.survey(&arguments.files).map_err(failure)?;
+    if n_of(&loaded.diagnostics, Severity::Error) > 0 {
+        let (findings, sources) = (loaded.diagnostics, loaded.program.sources);
+        return Err(failure(LaunchError::Program { findings, sources }));
+    }
+    Ok(loaded.program)
+}
+
+/// What a session did, and what it has spent.
+fn session(console: &Console, arguments: &GraphArguments, id: &str) -> Result<(Run, Profile), Failure> {
+    let kept = Kept::at(console, arguments.journal.as_deref())?;
+    let records = waited(kept.find(id)?.read_pieces())?.map_err(journal_failure)?;
+    let mut spent = Profile::default();
+    spent.add(&records, &PriceTable::default()).map_err(session_failure)?;
+    let run = Run::stored(joined(records, false)).map_err(session_failure)?;
+    Ok((run, spent))
+}
+
+/// The playbook of this name, `Agent.Playbook` where several have it.
+fn playbook(program: &Program, name: &str) -> Result<PlaybookId, Failure> {
+    let found: Vec<PlaybookId> = program.playbooks_named(name).map(|playbook| playbook.id).collect();
+    let names = || program.playbooks.iter().map(|playbook| program.unique_name(playbook.id));
+    match found[..] {
+        [only] => Ok(only),
+        [] if program.find_plan(name).is_some() => Err(Failure::wrong(format!(
+            "--flow: `{name}` is a plan; `playhouse plan explain FILE --format mermaid` draws it"
+        ))),
+        [] => Err(Failure::wrong(match nearest(name, names()) {
+            Some(near) => format!("--flow: there is no playbook `{name}`; did you mean `{near}`?"),
+            None => {
+                format!("--flow: there is no playbook `{name}`; there are {}", names().collect::<Vec<_>>().join(", "))
+            }
+        })),
+        [..] => {
+            let names: Vec<String> = found.iter().map(|id| program.unique_name(*id)).collect();
+            Err(Failure::wrong(format!(
+                "--flow: several agents have a playbook `{name}`; name one of {}",
+                names.join(", ")
+            )))
+        }
+    }
+}
