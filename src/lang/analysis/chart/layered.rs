@@ -3,7 +3,7 @@
 //! and total: any graph has a layout.
 
 use crate::analysis::chart::order;
-use crate::analysis::chart::place::{self, GAP};
+use crate::analysis::chart::place::{self, GAP, Placed};
 
 /// How many bends there may be: a long arrow beyond them goes straight, over whatever stands there.
 const MAX_BENDS: usize = 20_000;
@@ -73,20 +73,39 @@ pub(super) fn layout(graph: &Boxes) -> Layout {
     let ranks = ranks(graph, &downwards);
     let (mut ranked, chains) = bend(graph, &downwards, &ranks);
     order::order(&mut ranked);
-    let (places, columns) = place::places(&ranked, graph.n_columns);
-    let middle = |a: Point, b: Point| Point { x: (a.x + b.x) / 2.0, y: (a.y + b.y) / 2.0 };
-    let arrows = chains.iter().zip(&downwards).zip(place::ends(&ranked, &chains, &places));
+    let placed = place::places(&ranked, graph.n_columns);
+    let arrows = chains.iter().zip(&downwards).zip(placed.ends(&ranked, &chains));
     let arrows = arrows.map(|((chain, (_, _, is_turned)), ends)| {
-        let Some((first, last)) = ends else { return (Vec::new(), Point::default()) };
-        let bends: Vec<Point> = chain[1..chain.len() - 1].iter().map(|item| places[*item]).collect();
-        let label = bends.first().copied().unwrap_or_else(|| middle(first, last));
-        let mut points = [vec![first], bends, vec![last]].concat();
+        let Some(ends) = ends else { return (Vec::new(), Point::default()) };
+        let (mut points, label) = way(&ranked, &placed, chain, ends);
         if *is_turned {
             points.reverse();
         }
         (points, label)
     });
-    Layout { arrows: arrows.collect(), boxes: places[..graph.boxes.len()].to_vec(), columns }
+    let arrows = arrows.collect();
+    Layout { arrows, boxes: placed.middles[..graph.boxes.len()].to_vec(), columns: placed.columns }
+}
+
+/// The points that an arrow goes through, from top to bottom, and the middle of what is written beside it. It is upright
+/// where boxes stand beside it, keeps to its place where words do, and goes as it likes where nothing is.
+fn way(ranked: &Ranked, placed: &Placed, chain: &[usize], (first, last): (Point, Point)) -> (Vec<Point>, Point) {
+    let bounds = |item: usize| placed.ranks[ranked.items[item].rank];
+    let mut points = vec![first, Point { x: first.x, y: bounds(chain[0]).1 }];
+    let bends = &chain[1..chain.len() - 1];
+    for item in bends {
+        let (middle, (top, bottom)) = (placed.middles[*item], bounds(*item));
+        if ranked.items[*item].rank % 2 == 0 {
+            points.extend([Point { y: top, ..middle }, Point { y: bottom, ..middle }]);
+        } else if bottom > top {
+            points.push(middle);
+        }
+    }
+    points.push(last);
+    points.dedup();
+    let middle = Point { x: (first.x + last.x) / 2.0, y: (first.y + last.y) / 2.0 };
+    let label = bends.first().filter(|item| ranked.items[**item].size.height > 0.0);
+    (points, label.map_or(middle, |item| placed.middles[*item]))
 }
 
 /// Every arrow so that none leads back up, and whether it was turned round for that. Those that lead back to a box from

@@ -180,7 +180,9 @@ impl Node {
 
     /// What a session took of it, in words; empty if nothing is known.
     fn taken_words(&self) -> String {
-        let Some(Count { n, tokens }) = self.taken else { return String::new() };
+        let Some(Count { n, tokens }) = self.taken.filter(|taken| *taken != Count::default()) else {
+            return String::new();
+        };
         let tokens = if tokens > 0 { format!(" · {tokens} tokens") } else { String::new() };
         let frames = self.frames.iter().map(|depth| format!(" · frame {}", depth + 1));
         format!("{n}×{tokens}{}", frames.collect::<String>())
@@ -195,7 +197,7 @@ impl Node {
 impl Edge {
     /// What is written beside it, with how often it was taken.
     fn words(&self) -> String {
-        let taken = self.n_taken.map(|n| format!("{n}×"));
+        let taken = self.n_taken.filter(|n| *n > 0).map(|n| format!("{n}×"));
         let label = Some(&self.label).filter(|label| !label.is_empty()).cloned();
         label.into_iter().chain(taken).collect::<Vec<_>>().join(" · ")
     }

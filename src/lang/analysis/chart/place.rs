@@ -13,15 +13,30 @@ const RANK_GAP: f64 = 24.0;
 pub(super) const COLUMN_GAP: f64 = 72.0;
 
 /// How often all ranks are gone through, down and up by turns.
-const N_SWEEPS: usize = 16;
+const N_SWEEPS: usize = 40;
 
-/// The middle of each item, and of each column where it begins and ends.
-pub(super) fn places(ranked: &Ranked, n_columns: usize) -> (Vec<Point>, Vec<(f64, f64)>) {
+/// Where everything stands.
+pub(super) struct Placed {
+    /// The middle of each item.
+    pub(super) middles: Vec<Point>,
+    /// Of each rank its top and its bottom.
+    pub(super) ranks: Vec<(f64, f64)>,
+    /// Of each column where it begins and ends.
+    pub(super) columns: Vec<(f64, f64)>,
+}
+
+/// Places all items.
+pub(super) fn places(ranked: &Ranked, n_columns: usize) -> Placed {
     let mut places = vec![Point::default(); ranked.items.len()];
-    let mut top = 0.0;
+    let (mut top, mut ranks) = (0.0, Vec::new());
     for rank in &ranked.ranks {
         let height = rank.iter().map(|item| ranked.items[*item].size.height).fold(0.0, f64::max);
-        rank.iter().for_each(|item| places[*item].y = top + height / 2.0);
+        // Boxes begin at one height, so that no arrow that comes to one passes over another.
+        for item in rank {
+            let own = if ranked.items[*item].is_bend { height } else { ranked.items[*item].size.height };
+            places[*item].y = top + own / 2.0;
+        }
+        ranks.push((top, top + height));
         top += height + RANK_GAP;
     }
     let mut columns = Vec::new();
@@ -42,7 +57,7 @@ pub(super) fn places(ranked: &Ranked, n_columns: usize) -> (Vec<Point>, Vec<(f64
         columns.push((left, left + end - begin));
         left += end - begin + COLUMN_GAP;
     }
-    (places, columns)
+    Placed { middles: places, ranks, columns }
 }
 
 fn of_column(ranked: &Ranked, rank: &[usize], column: usize) -> Vec<usize> {
@@ -123,35 +138,37 @@ fn distance(ranked: &Ranked, left: usize, right: usize) -> f64 {
     (left.size.width + right.size.width) / 2.0 + gap
 }
 
-/// Where each chain leaves its upper box and comes to its lower one: spread over the edges of the boxes, in the order of
-/// where they lead to and come from. None for a chain without items.
-pub(super) fn ends(ranked: &Ranked, chains: &[Vec<usize>], places: &[Point]) -> Vec<Option<(Point, Point)>> {
-    let mut ends = vec![None; chains.len()];
-    let (mut leaving, mut coming) = (vec![Vec::new(); ranked.items.len()], vec![Vec::new(); ranked.items.len()]);
-    for (index, chain) in chains.iter().enumerate() {
-        if let [first, .., last] = chain[..] {
-            leaving[first].push((places[chain[1]].x, index));
-            coming[last].push((places[chain[chain.len() - 2]].x, index));
-            ends[index] = Some((Point::default(), Point::default()));
+impl Placed {
+    /// Where each chain leaves its upper box and comes to its lower one: spread over the edges of the boxes, in the order
+    /// of where they lead to and come from. None for a chain without items.
+    pub(super) fn ends(&self, ranked: &Ranked, chains: &[Vec<usize>]) -> Vec<Option<(Point, Point)>> {
+        let mut ends = vec![None; chains.len()];
+        let (mut leaving, mut coming) = (vec![Vec::new(); ranked.items.len()], vec![Vec::new(); ranked.items.len()]);
+        for (index, chain) in chains.iter().enumerate() {
+            if let [first, .., last] = chain[..] {
+                leaving[first].push((self.middles[chain[1]].x, index));
+                coming[last].push((self.middles[chain[chain.len() - 2]].x, index));
+                ends[index] = Some((Point::default(), Point::default()));
+            }
         }
+        for (item, (mut leaving, mut coming)) in leaving.into_iter().zip(coming).enumerate() {
+            let (half, y) = (ranked.items[item].size.height / 2.0, self.middles[item].y);
+            for (x, chain) in self.ports(ranked, item, &mut leaving) {
+                ends[chain].iter_mut().for_each(|(first, _)| *first = Point { x, y: y + half });
+            }
+            for (x, chain) in self.ports(ranked, item, &mut coming) {
+                ends[chain].iter_mut().for_each(|(_, last)| *last = Point { x, y: y - half });
+            }
+        }
+        ends
     }
-    for (item, (mut leaving, mut coming)) in leaving.into_iter().zip(coming).enumerate() {
-        let half = ranked.items[item].size.height / 2.0;
-        for (x, chain) in ports(ranked, item, &mut leaving, places) {
-            ends[chain].iter_mut().for_each(|(first, _)| *first = Point { x, y: places[item].y + half });
-        }
-        for (x, chain) in ports(ranked, item, &mut coming, places) {
-            ends[chain].iter_mut().for_each(|(_, last)| *last = Point { x, y: places[item].y - half });
-        }
-    }
-    ends
-}
 
-/// Where on the edge of a box each of its chains begins or ends. Chains come with where their next item stands.
-fn ports(ranked: &Ranked, item: usize, chains: &mut [(f64, usize)], places: &[Point]) -> Vec<(f64, usize)> {
-    chains.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let n = number(chains.len());
-    let step = (ranked.items[item].size.width * 0.6 / n).min(24.0);
-    let at = |place: usize| places[item].x + (number(place) - (n - 1.0) / 2.0) * step;
-    chains.iter().enumerate().map(|(place, (_, chain))| (at(place), *chain)).collect()
+    /// Where on the edge of a box each of its chains begins or ends. Chains come with where their next item stands.
+    fn ports(&self, ranked: &Ranked, item: usize, chains: &mut [(f64, usize)]) -> Vec<(f64, usize)> {
+        chains.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let n = number(chains.len());
+        let step = (ranked.items[item].size.width * 0.6 / n).min(24.0);
+        let at = |place: usize| self.middles[item].x + (number(place) - (n - 1.0) / 2.0) * step;
+        chains.iter().enumerate().map(|(place, (_, chain))| (at(place), *chain)).collect()
+    }
 }

@@ -9,7 +9,7 @@ use crate::analysis::chart::{Node, Part};
 const NAME: f64 = 13.0;
 const DETAIL: f64 = 12.0;
 /// Texts are wrapped at this width.
-const MOST: f64 = 230.0;
+const MOST: f64 = 250.0;
 /// From the top of a line to that of the next.
 pub(super) const LINE: f64 = 17.0;
 /// Between a text and the edge of its box.

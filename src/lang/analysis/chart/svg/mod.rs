@@ -197,26 +197,31 @@ impl<'c> Picture<'c> {
         }
     }
 
-    /// The way of an arrow, as the `d` of a path: it leaves and comes upright, and goes upright through its bends.
+    /// The way of an arrow, as the `d` of a path: upright at its ends, never to and fro between two points.
     fn path(&self, edge: &Edge, points: &[Point]) -> String {
-        let Some((first, rest)) = points.split_first() else {
+        let Some(first) = points.first() else {
             let Some((face, middle)) = self.boxes.get(&edge.from) else { return String::new() };
             let (x, y) = (middle.x + face.size.width / 2.0, middle.y);
-            let far = x + LOOP * 1.2;
-            return format!(
-                "M{x:.1},{:.1}C{far:.1},{:.1} {far:.1},{:.1} {x:.1},{:.1}",
-                y - 6.0,
-                y - 18.0,
-                y + 18.0,
-                y + 6.0
-            );
+            let (far, [a, b, c, d]) = (x + LOOP * 1.2, [y - 6.0, y - 18.0, y + 18.0, y + 6.0]);
+            return format!("M{x:.1},{a:.1}C{far:.1},{b:.1} {far:.1},{c:.1} {x:.1},{d:.1}");
         };
         let mut path = format!("M{:.1},{:.1}", first.x, first.y);
-        let mut last = *first;
-        for Point { x, y } in rest {
-            let half = (last.y + y) / 2.0;
-            let _ = write!(path, "C{:.1},{half:.1} {x:.1},{half:.1} {x:.1},{y:.1}", last.x);
-            last = Point { x: *x, y: *y };
+        let slope = |a: Point, b: Point| if a.y == b.y { 0.0 } else { (b.x - a.x) / (b.y - a.y) };
+        // How far to the right for a step down: none at the ends and where it turns, else the lesser of both sides.
+        let tangent = |index: usize| {
+            let Some([before, at, after]) = index.checked_sub(1).and_then(|from| points.get(from..from + 3)) else {
+                return 0.0;
+            };
+            let (coming, leaving) = (slope(*before, *at), slope(*at, *after));
+            if coming * leaving <= 0.0 { 0.0 } else { coming.abs().min(leaving.abs()) * coming.signum() }
+        };
+        for (index, pair) in points.windows(2).enumerate() {
+            let (a, b) = (pair[0], pair[1]);
+            // Ends that are far to the side are left and come to in a wider bow.
+            let third = (b.y - a.y) * if points.len() == 2 { 0.5 } else { 0.4 };
+            let (ax, bx) = (a.x + tangent(index) * third, b.x - tangent(index + 1) * third);
+            let (ay, by) = (a.y + third, b.y - third);
+            let _ = write!(path, "C{ax:.1},{ay:.1} {bx:.1},{by:.1} {:.1},{:.1}", b.x, b.y);
         }
         path
     }
