@@ -38,6 +38,7 @@ mod fuzz_reply;
 mod fuzz_watcher;
 mod generated_programs;
 mod golden;
+mod graph;
 mod guides;
 mod heap;
 mod http_server;
