@@ -8,6 +8,9 @@ use crate::analysis::chart::place::{self, GAP, Placed};
 /// How many bends there may be: a long arrow beyond them goes straight, over whatever stands there.
 const MAX_BENDS: usize = 20_000;
 
+/// The space that an arrow from a box to itself takes beside it.
+pub(super) const LOOP: f64 = GAP;
+
 /// How many boxes without arrows stand side by side.
 const MAX_LONE: usize = 4;
 
@@ -217,6 +220,3 @@ fn bend(graph: &Boxes, downwards: &[(usize, usize, bool)], ranks: &[usize]) -> (
     }
     (ranked, chains)
 }
-
-/// The space that an arrow from a box to itself takes beside it.
-pub(super) const LOOP: f64 = GAP;

@@ -27,7 +27,7 @@ Examples:
   playhouse graph program.md --flow TakeBack --format dot | dot -Tpdf > flow.pdf
   playhouse graph program.md --session 20261121-224805-k3f9 --format svg > taken.svg";
 
-/// Draws a program: agents, playbooks, tools, plans and triggers, and who calls whom. Without a model
+/// Draws a program: who calls whom, and what sets off which trigger, without a model
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GraphArguments {
