@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::analysis::chart::{Chart, Edge, EdgeKind, Node, Part};
+use crate::analysis::chart::types::{Chart, Edge, EdgeKind, Node, Part};
 use crate::program::{AgentId, PlaybookId, Program, StepId};
 use crate::span::Span;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::analysis::chart::{Chart, EdgeKind, Node, Part};
+use crate::analysis::chart::types::{Chart, EdgeKind, Node, Part};
 use crate::value::markup::dot_text;
 
 impl Chart {

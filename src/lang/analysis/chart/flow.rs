@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use crate::analysis::Analysis;
 use crate::analysis::chart::builder::Builder;
-use crate::analysis::chart::{Chart, EdgeKind, Part};
+use crate::analysis::chart::types::{Chart, EdgeKind, Part};
 use crate::analysis::explain::{savings, signature, step_kind};
 use crate::program::flow_graph::{self, Node};
 use crate::program::{Mode, PlaybookId, Program, StepKind};

@@ -3,30 +3,14 @@
 //! and total: any graph has a layout.
 
 use crate::analysis::chart::order;
-use crate::analysis::chart::place::{self, GAP, Placed};
+use crate::analysis::chart::place::{self, Placed};
+use crate::analysis::chart::ranked::{Item, Point, Ranked, Size};
 
 /// How many bends there may be: a long arrow beyond them goes straight, over whatever stands there.
 const MAX_BENDS: usize = 20_000;
 
-/// The space that an arrow from a box to itself takes beside it.
-pub(super) const LOOP: f64 = GAP;
-
 /// How many boxes without arrows stand side by side.
 const MAX_LONE: usize = 4;
-
-/// How wide and how high something is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Size {
-    pub(super) width: f64,
-    pub(super) height: f64,
-}
-
-/// A place: to the right, and down.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Point {
-    pub(super) x: f64,
-    pub(super) y: f64,
-}
 
 /// What is laid out.
 #[derive(Clone, Debug, Default)]
@@ -48,26 +32,6 @@ pub(super) struct Layout {
     pub(super) arrows: Vec<(Vec<Point>, Point)>,
     /// Of each column where it begins and ends to the right.
     pub(super) columns: Vec<(f64, f64)>,
-}
-
-/// A box, or a bend of an arrow.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Item {
-    pub(super) size: Size,
-    pub(super) column: usize,
-    pub(super) rank: usize,
-    pub(super) is_bend: bool,
-}
-
-/// Boxes and bends, and how they hang together from rank to rank.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ranked {
-    pub(super) items: Vec<Item>,
-    /// Of each item those it hangs on, one rank above, and those below.
-    pub(super) above: Vec<Vec<usize>>,
-    pub(super) below: Vec<Vec<usize>>,
-    /// The items of each rank, from left to right.
-    pub(super) ranks: Vec<Vec<usize>>,
 }
 
 /// Lays boxes out.
@@ -98,7 +62,7 @@ fn way(ranked: &Ranked, placed: &Placed, chain: &[usize], (first, last): (Point,
     let bends = &chain[1..chain.len() - 1];
     for item in bends {
         let (middle, (top, bottom)) = (placed.middles[*item], bounds(*item));
-        if ranked.items[*item].rank % 2 == 0 {
+        if ranked.items[*item].rank.is_multiple_of(2) {
             points.extend([Point { y: top, ..middle }, Point { y: bottom, ..middle }]);
         } else if bottom > top {
             points.push(middle);

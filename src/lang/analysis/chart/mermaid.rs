@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::analysis::chart::{Chart, Edge, EdgeKind, Node, Part};
+use crate::analysis::chart::types::{Chart, Edge, EdgeKind, Node, Part};
 use crate::value::markup::mermaid_text;
 
 impl Chart {

@@ -1,6 +1,6 @@
 //! In which order the items of a rank stand: so that few arrows cross.
 
-use crate::analysis::chart::layered::Ranked;
+use crate::analysis::chart::ranked::{Ranked, number};
 
 /// How often all ranks are gone through, down and up by turns.
 const N_SWEEPS: usize = 12;
@@ -69,11 +69,6 @@ fn sort(ranked: &mut Ranked, rank: usize, by_above: Option<bool>, places: &mut [
         ranked.ranks[rank][place] = item;
         places[item] = place;
     }
-}
-
-#[allow(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 items")]
-pub(super) fn number(n: usize) -> f64 {
-    n as f64
 }
 
 /// How many pairs of arrows cross between neighbouring ranks: the inversions of their lower ends, counted in a tree of

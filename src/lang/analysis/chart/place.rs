@@ -1,16 +1,13 @@
 //! Where the items of ranks stand: as close as they may, and right below and above what they hang on as far as they can.
 
-use crate::analysis::chart::layered::{Point, Ranked};
-use crate::analysis::chart::order::number;
+use crate::analysis::chart::ranked::{GAP, Point, Ranked, number};
 
-/// The space between boxes that stand side by side.
-pub(super) const GAP: f64 = 28.0;
 /// Between an arrow and what stands beside it.
 const BEND_GAP: f64 = 14.0;
 /// Between a rank and the next; between two ranks of boxes there is a third.
 const RANK_GAP: f64 = 24.0;
 /// Between columns.
-pub(super) const COLUMN_GAP: f64 = 72.0;
+const COLUMN_GAP: f64 = 72.0;
 
 /// How often all ranks are gone through, down and up by turns.
 const N_SWEEPS: usize = 40;

@@ -4,13 +4,12 @@ use std::borrow::Borrow;
 
 use crate::analysis::Analysis;
 use crate::analysis::chart::builder::Builder;
-use crate::analysis::chart::{Chart, EdgeKind, Part};
+use crate::analysis::chart::types::{Chart, EdgeKind, Part};
 use crate::analysis::explain::{signature, trigger_kind};
 use crate::analysis::inlining::INLINE_LINES;
 use crate::plan::Plan;
 use crate::program::{
-    Agent, CallName, Entry, FrameLimits, Mode, OnLimit, Playbook, PlaybookId, Program, Step, Trigger, TriggerKind,
-    USER_MESSAGE,
+    Agent, Entry, FrameLimits, Mode, OnLimit, Playbook, PlaybookId, Program, Step, Trigger, TriggerKind, USER_MESSAGE,
 };
 
 pub(super) fn chart<P: Borrow<Program>>(analysis: &Analysis<P>) -> Chart {
@@ -55,7 +54,10 @@ fn add_agent(builder: &mut Builder<'_>, agent: &Agent) {
         for trigger in &playbook.triggers {
             let node = builder.node(Part::Trigger(trigger.id), &trigger.text, Some(trigger.span));
             node.about = format!("{} ({})", program.trigger_name(trigger.id), trigger_kind(trigger));
-            node.detail = detail_of_trigger(trigger);
+            // Of others the words tell how they are judged.
+            if matches!(trigger.kind, TriggerKind::Semantic | TriggerKind::Condition(_)) {
+                node.detail = trigger_kind(trigger);
+            }
             node.inside = frame;
         }
         let place = if playbook.implicit { agent.title_span } else { playbook.title_span };
@@ -83,24 +85,6 @@ fn detail_of_playbook(program: &Program, playbook: &Playbook) -> String {
     let begins = |id: &PlaybookId| *id == playbook.id;
     let is_entry = matches!(&program.entry, Entry::Single(id) | Entry::Root(id) if begins(id));
     if is_entry { format!("begins here; {lines}") } else { lines }
-}
-
-/// How it is judged, where its words do not tell.
-fn detail_of_trigger(trigger: &Trigger) -> String {
-    match &trigger.kind {
-        TriggerKind::Semantic | TriggerKind::Condition(_) => trigger_kind(trigger),
-        TriggerKind::Beginning
-        | TriggerKind::Ending
-        | TriggerKind::BeforeCall(_)
-        | TriggerKind::AfterCall(_)
-        | TriggerKind::CallFails(_)
-        | TriggerKind::Every { .. }
-        | TriggerKind::Clock { .. }
-        | TriggerKind::Silence { .. }
-        | TriggerKind::Signal(_)
-        | TriggerKind::Changes(_)
-        | TriggerKind::Gone(_) => String::new(),
-    }
 }
 
 fn add_calls<P: Borrow<Program>>(builder: &mut Builder<'_>, analysis: &Analysis<P>, playbook: &Playbook) {
@@ -148,20 +132,14 @@ fn limit_words(limits: &FrameLimits) -> String {
 fn add_trigger_edges(builder: &mut Builder<'_>, playbook: &Playbook, trigger: &Trigger) {
     let part = Part::Trigger(trigger.id);
     builder.edge(&part, &Part::Playbook(playbook.id), EdgeKind::Trigger, "", None);
-    let watched: Option<(&CallName, &str)> = match &trigger.kind {
-        TriggerKind::BeforeCall(call) => Some((call, "before")),
-        TriggerKind::AfterCall(call) => Some((call, "after")),
-        TriggerKind::CallFails(call) => call.as_ref().map(|call| (call, "fails")),
-        TriggerKind::Beginning
-        | TriggerKind::Ending
-        | TriggerKind::Every { .. }
-        | TriggerKind::Clock { .. }
-        | TriggerKind::Silence { .. }
-        | TriggerKind::Signal(_)
-        | TriggerKind::Condition(_)
-        | TriggerKind::Changes(_)
-        | TriggerKind::Semantic
-        | TriggerKind::Gone(_) => None,
+    let watched = if let TriggerKind::BeforeCall(call) = &trigger.kind {
+        Some((call, "before"))
+    } else if let TriggerKind::AfterCall(call) = &trigger.kind {
+        Some((call, "after"))
+    } else if let TriggerKind::CallFails(Some(call)) = &trigger.kind {
+        Some((call, "fails"))
+    } else {
+        None
     };
     if let Some((call, when)) = watched {
         let from = match call.playbook {

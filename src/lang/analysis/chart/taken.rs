@@ -4,19 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::analysis::chart::flow::kind_of;
-use crate::analysis::chart::{Chart, Edge, EdgeKind, Node, Part};
+use crate::analysis::chart::types::{Chart, Count, Edge, EdgeKind, Node, Part};
 use crate::analysis::diff::matching::Matching;
 use crate::program::flow_graph;
 use crate::program::{PlaybookId, StepId};
-
-/// What was taken of one part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// How often: entered, called, fired, reached.
-    pub n: u64,
-    /// Tokens of requests and replies.
-    pub tokens: u64,
-}
 
 /// A frame of a session's stack.
 #[derive(Clone, Debug, PartialEq, Eq)]

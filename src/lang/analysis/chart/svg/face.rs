@@ -1,9 +1,8 @@
 //! How a node looks: its texts, wrapped, and the shape around them.
 
-use crate::analysis::chart::layered::Size;
-use crate::analysis::chart::order::number;
+use crate::analysis::chart::ranked::{Size, number};
 use crate::analysis::chart::text_size::{width, wrapped};
-use crate::analysis::chart::{Node, Part};
+use crate::analysis::chart::types::{Node, Part};
 
 /// Of names, and of what stands below them.
 const NAME: f64 = 13.0;

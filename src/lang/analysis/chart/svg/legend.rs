@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use strum::IntoEnumIterator;
 
-use crate::analysis::chart::layered::Size;
+use crate::analysis::chart::ranked::Size;
 use crate::analysis::chart::text_size::width;
-use crate::analysis::chart::{Chart, EdgeKind, Node, Part};
+use crate::analysis::chart::types::{Chart, EdgeKind, Node, Part};
 
 /// The height of a row, and the width of what stands before its words.
 const ROW: f64 = 22.0;

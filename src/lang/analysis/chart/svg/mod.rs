@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use self::face::{Face, LINE, face, outline};
-use crate::analysis::chart::layered::{Boxes, LOOP, Layout, Point, Size, layout};
-use crate::analysis::chart::order::number;
+use crate::analysis::chart::layered::{Boxes, Layout, layout};
+use crate::analysis::chart::ranked::{GAP, Point, Size, number};
 use crate::analysis::chart::text_size::{width, wrapped};
-use crate::analysis::chart::{Chart, Edge, Node};
+use crate::analysis::chart::types::{Chart, Edge, Node};
 use crate::value::markup::xml_text;
 
 const STYLE: &str = include_str!("style.css");
@@ -19,6 +19,8 @@ const STYLE: &str = include_str!("style.css");
 const LABEL: f64 = 11.0;
 const LABEL_MOST: f64 = 170.0;
 const LABEL_LINE: f64 = 14.0;
+/// The space that an arrow from a box to itself takes beside it.
+const LOOP: f64 = GAP;
 /// Between a frame and what stands in it, and around the whole.
 const PADDING: f64 = 18.0;
 
