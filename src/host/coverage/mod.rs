@@ -11,6 +11,6 @@ mod reached;
 mod way;
 
 pub use self::merged::{Coverage, Line, Part, PartKind, Totals, Tried};
-pub(in crate::host) use self::reached::Names;
+pub(crate) use self::reached::Names;
 pub use self::reached::{Reached, reached};
 pub use self::way::Way;

@@ -239,7 +239,7 @@ fn once(to: &mut Ways, from: &Ways) {
 }
 
 /// What the names in events mean.
-pub(in crate::host) struct Names<'p> {
+pub(crate) struct Names<'p> {
     program: &'p Program,
     /// By agent and playbook.
     playbooks: HashMap<(&'p str, &'p str), &'p Playbook>,
@@ -247,7 +247,7 @@ pub(in crate::host) struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    pub(in crate::host) fn new(program: &'p Program) -> Names<'p> {
+    pub(crate) fn new(program: &'p Program) -> Names<'p> {
         let named = |playbook: &'p Playbook| ((&*program.agent(playbook.agent).name, &*playbook.name), playbook);
         let mut triggers: HashMap<String, Vec<TriggerId>> = HashMap::new();
         for trigger in program.playbooks.iter().flat_map(|playbook| &playbook.triggers) {
@@ -256,12 +256,12 @@ impl<'p> Names<'p> {
         Names { program, playbooks: program.playbooks.iter().map(named).collect(), triggers }
     }
 
-    pub(in crate::host) fn playbook(&self, event: &PublicEvent) -> Option<&'p Playbook> {
+    pub(crate) fn playbook(&self, event: &PublicEvent) -> Option<&'p Playbook> {
         self.playbooks.get(&(event.agent.as_deref()?, event.playbook.as_deref()?)).copied()
     }
 
     /// A plan that a model wrote is none of the program's.
-    pub(in crate::host) fn plan(&self, event: &PublicEvent) -> Option<PlanId> {
+    pub(crate) fn plan(&self, event: &PublicEvent) -> Option<PlanId> {
         self.program.find_plan(event.plan.as_deref()?)
     }
 

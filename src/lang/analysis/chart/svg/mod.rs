@@ -92,7 +92,7 @@ impl<'c> Picture<'c> {
              width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"{left:.0} {top:.0} {width:.0} {height:.0}\">\n\
              <title>{title}</title>\n<style>\n{STYLE}</style>\n<defs>\n"
         );
-        for id in ["arrow", "arrow-trigger", "arrow-limit"] {
+        for id in ["arrow", "arrow_trigger", "arrow_limit"] {
             let _ = writeln!(
                 svg,
                 "<marker id=\"{id}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"10\" markerHeight=\"10\" \
