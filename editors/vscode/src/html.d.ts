@@ -1,0 +1,5 @@
+// Pages are bundled as text.
+declare module "*.html" {
+  const page: string;
+  export default page;
+}

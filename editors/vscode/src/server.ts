@@ -1,0 +1,42 @@
+// The language server: `playhouse lsp`, and the commands that its lenses may name.
+import * as vscode from "vscode";
+import { type DocumentSelector, LanguageClient } from "vscode-languageclient/node";
+import type { Binary } from "./binary";
+
+const FILES: DocumentSelector = [
+  { language: "markdown", scheme: "file" },
+  { scheme: "file", pattern: "**/*.pb" },
+  { scheme: "file", pattern: "**/*.{jmp,branch}.json" },
+];
+
+/** Starts the server, and once more when the workspace becomes trusted: then lenses run and debug, too. */
+export async function startServer(context: vscode.ExtensionContext, binary: Binary): Promise<void> {
+  const watcher = vscode.workspace.createFileSystemWatcher("**/*.{md,pb,json,yaml,yml,toml}");
+  const make = (): LanguageClient => {
+    const commands = ["playhouse.showCallers"];
+    if (vscode.workspace.isTrusted) {
+      commands.unshift("playhouse.run", "playhouse.debug");
+    }
+    return new LanguageClient(
+      "playhouse",
+      "Playhouse",
+      { command: binary.path, args: ["lsp"] },
+      {
+        documentSelector: FILES,
+        initializationOptions: { commands },
+        synchronize: { fileEvents: watcher },
+      },
+    );
+  };
+  let client = make();
+  context.subscriptions.push(
+    watcher,
+    { dispose: () => void client.stop() },
+    vscode.workspace.onDidGrantWorkspaceTrust(async () => {
+      await client.stop();
+      client = make();
+      await client.start();
+    }),
+  );
+  await client.start();
+}
