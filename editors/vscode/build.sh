@@ -19,7 +19,7 @@ bundle=(esbuild --bundle --platform=node --target=node18 --format=cjs --loader:.
 "${bundle[@]}" test/pure.test.ts --outfile=out/pure.test.js
 node --test out/pure.test.js >out/tests.log || { cat out/tests.log; exit 1; }
 "${bundle[@]}" src/extension.ts --external:vscode --minify --outfile=out/extension.js
-vsce package --no-dependencies --allow-missing-repository --skip-license >out/package.log 2>&1 || { cat out/package.log; exit 1; }
+vsce package --no-dependencies --no-rewrite-relative-links --allow-missing-repository --skip-license >out/package.log 2>&1 || { cat out/package.log; exit 1; }
 package=$(ls ./*.vsix)
 size=$(stat -c %s "$package")
 [ "$size" -lt 300000 ] || { echo "$package has $size bytes; 300000 are enough" >&2; exit 1; }

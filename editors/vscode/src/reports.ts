@@ -41,11 +41,12 @@ function whole(problem: Problem): Shown {
   const lines = problem.text.split("\n");
   // The first line says what differs; below it stands a difference by lines.
   const [title = "", ...rest] = lines;
-  if (rest.length === 0 || !title.endsWith("differs") || !rest.every((line) => /^[-+ ] /.test(line))) {
+  if (rest.length === 0 || !title.endsWith("differs") || !rest.every((line) => /^([-+ ] |$)/.test(line))) {
     return shown;
   }
+  const isOf = (line: string, mark: string): boolean => line === "" || line.startsWith(" ") || line.startsWith(mark);
   const side = (mark: string): string =>
-    rest.filter((line) => line.startsWith(mark) || line.startsWith(" ")).map((line) => line.slice(2)).join("\n");
+    rest.filter((line) => isOf(line, mark)).map((line) => line.slice(2)).join("\n");
   return { ...shown, text: title, differs: { expected: side("-"), actual: side("+") } };
 }
 

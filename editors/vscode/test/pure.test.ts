@@ -24,8 +24,8 @@ test("a wrong row has its place, and what is wrong with it", () => {
 });
 
 test("what differs is told as two texts", () => {
-  const [shown] = problemsOf(failed("Says differs\n  > Hello.\n- > Bad.\n+ > Good."));
-  assert.deepEqual(shown?.differs, { expected: "> Hello.\n> Bad.", actual: "> Hello.\n> Good." });
+  const [shown] = problemsOf(failed("Says differs\n  > Hello.\n\n- > Bad.\n+ > Good."));
+  assert.deepEqual(shown?.differs, { expected: "> Hello.\n\n> Bad.", actual: "> Hello.\n\n> Good." });
   assert.equal(problemsOf(failed("there is no tool `Refnd`"))[0]?.differs, undefined);
 });
 

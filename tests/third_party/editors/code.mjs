@@ -1,0 +1,174 @@
+// VS Code (code-server) in Chromium with our extension. A second extension asks what ours answers; here it is judged, and the
+// window is looked at. Pictures of it stay in PICTURES.
+//     node code.mjs PLAYHOUSE CODE_SERVER EXTENSION.vsix PROBE.vsix SCRATCH PICTURES
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import puppeteer from "puppeteer-core";
+
+const [playhouse, codeServer, extension, probe, scratch, pictures] = process.argv.slice(2);
+const answers = path.join(scratch, "answers.jsonl");
+const workspace = path.join(scratch, "tickets");
+const data = path.join(scratch, "data");
+let passed = 0;
+let failed = 0;
+
+function check(name, isTrue, what) {
+  if (isTrue) {
+    passed += 1;
+    console.log(`ok      ${name}`);
+  } else {
+    failed += 1;
+    console.log(`FAILED  ${name}: ${JSON.stringify(what)?.slice(0, 1500)}`);
+  }
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What `ask` answers as soon as it is true; after 20 s what it is then. */
+async function until(ask) {
+  for (let tries = 0; ; tries++) {
+    const answer = await ask();
+    if (answer || tries === 100) {
+      return answer;
+    }
+    await pause(200);
+  }
+}
+
+cpSync(path.join(import.meta.dirname, "workspace"), workspace, { recursive: true });
+mkdirSync(pictures, { recursive: true });
+for (const [folder, settings] of [
+  ["User", {
+    "workbench.startupEditor": "none", "workbench.colorTheme": "Default Light Modern", "workbench.tips.enabled": false,
+    "telemetry.telemetryLevel": "off", "editor.minimap.enabled": false, "security.workspace.trust.enabled": false,
+    "window.commandCenter": false, "chat.commandCenter.enabled": false, "workbench.layoutControl.enabled": false,
+    "testing.automaticallyOpenTestResults": "neverOpen", "testing.coverageToolbarEnabled": false, "files.autoSave": "off",
+    "debug.toolBarLocation": "docked", "extensions.ignoreRecommendations": true, "git.enabled": false,
+  }],
+  // That of the machine, where it belongs.
+  ["Machine", { "playhouse.server.path": playhouse }],
+]) {
+  mkdirSync(path.join(data, folder), { recursive: true });
+  writeFileSync(path.join(data, folder, "settings.json"), JSON.stringify(settings));
+}
+const folders = ["--user-data-dir", data, "--extensions-dir", path.join(scratch, "extensions")];
+for (const one of [extension, probe]) {
+  execFileSync(codeServer, [...folders, "--install-extension", one], { stdio: "ignore" });
+}
+const server = spawn(
+  codeServer,
+  [...folders, "--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry", "--disable-update-check", "--config", path.join(scratch, "config.yaml")],
+  { env: { ...process.env, PLAYHOUSE_PROBE: answers, XDG_STATE_HOME: path.join(scratch, "state") } },
+);
+let told = "";
+server.stdout.on("data", (text) => (told += text));
+server.stderr.on("data", (text) => (told += text));
+const url = await until(() => /server listening on (http:\S+)/.exec(told)?.[1]);
+if (!url) {
+  console.log(told);
+  server.kill();
+  process.exit(1);
+}
+const browser = await puppeteer.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu"],
+  defaultViewport: { width: 1280, height: 800 },
+});
+const page = await browser.newPage();
+await page.goto(`${url.replace(/\/$/, "")}/?folder=${workspace}`, { waitUntil: "domcontentloaded", timeout: 60000 });
+
+/** The texts of what a selector finds in the window; `name` is an attribute, or the text. */
+const texts = (selector, name) =>
+  page.$$eval(selector, (found, name) => found.map((one) => (name ? one.getAttribute(name) : one.textContent) ?? ""), name);
+/** What is said in boxes at the bottom. */
+const messages = () => texts(".notification-list-item-message");
+/** Whether the window has an element whose text has this part. */
+const has = (selector, part, name) => until(async () => (await texts(selector, name)).some((text) => text.includes(part)));
+
+/** Looks at the window in which something is to be seen. */
+const looks = {
+  findings: async () => {
+    check("a finding is underlined", await has(".squiggly-error", "") || (await page.$(".squiggly-error")) !== null);
+    check("line ids are shown", await has(".view-line", "=01"), await texts(".view-line"));
+    check("lenses are shown", await has(".codelens-decoration", "run"), await texts(".codelens-decoration"));
+  },
+  breakpoint: async () => {
+    check("the editor shows the line", await until(() => page.$(".debug-top-stack-frame-line, .debug-stackframe, .codicon-debug-stackframe")));
+    check("one red mark for one breakpoint", (await page.$$(".monaco-editor .debug-breakpoint-placeholder")).length === 0, "a mark inside the line");
+    check("variables are shown", await has(".debug-variables .monaco-list-row", "$total"), await texts(".debug-variables .monaco-list-row"));
+    const frames = await until(async () => {
+      for (const frame of page.frames()) {
+        const found = await frame.$$eval("#frames button", (all) => all.map((one) => one.textContent)).catch(() => []);
+        if (found.length > 0) {
+          return found;
+        }
+      }
+    });
+    check("the panel shows the frames", frames?.[0]?.includes("Main") && frames[0].includes("tickets.md:19"), frames);
+  },
+  back: async () => {
+    check("after a step back the debugger says so", await has(".debug-call-stack, .debug-view-content", "past"), await texts(".debug-call-stack"));
+  },
+  broken: async () => {
+    check("a program with errors is refused in one sentence", (await until(async () => (await messages()).some((text) => text.includes("broken.md has")))), await messages());
+    check("its errors are shown first", await has(".markers-panel .monaco-list-row", "Nothing"), await texts(".markers-panel .monaco-list-row"));
+  },
+  run: async () => undefined,
+  callers: async () => {
+    check("callers are shown", await has(".call-hierarchy .monaco-list-row", "Main"), await texts(".call-hierarchy .monaco-list-row"));
+  },
+  tests: async () => {
+    const rows = () => texts(".test-explorer .monaco-list-row", "aria-label");
+    check("a test that passes is shown", await until(async () => (await rows()).some((row) => row.startsWith("tickets.test.md (Passed"))), await rows());
+    check("a test that fails is shown", await until(async () => (await rows()).some((row) => row.startsWith("wrong.test.md (Failed"))), await rows());
+    check("a trigger table is shown", await until(async () => (await rows()).some((row) => row.startsWith("tickets.triggers.md (Passed"))), await rows());
+  },
+  coverage: async () => {
+    check("lines that are reached are marked", await until(async () => (await page.$$(".coverage-deco-gutter.coverage-deco-hit")).length >= 8), (await page.$$(".coverage-deco-gutter")).length);
+    check("the coverage of files is shown", await has(".test-coverage-list-label, .test-coverage-tree .monaco-list-row, .monaco-list-row", "prices.md"), await texts(".monaco-list-row"));
+  },
+};
+
+const said = new Map();
+let read = 0;
+for (const start = Date.now(); !said.has("done") && Date.now() - start < 240000; await pause(100)) {
+  const lines = existsSync(answers) ? readFileSync(answers, "utf8").split("\n") : [""];
+  // What stands after the last line end is being written.
+  for (; read < lines.length - 1; read++) {
+    const { name, value } = JSON.parse(lines[read]);
+    if (name !== "look") {
+      said.set(name, value);
+      continue;
+    }
+    await looks[value]();
+    await pause(700);
+    await page.screenshot({ path: path.join(pictures, `${value}.png`) });
+    writeFileSync(`${answers}.${value}`, "");
+  }
+}
+await page.screenshot({ path: path.join(pictures, "end.png") });
+await browser.close();
+server.kill();
+writeFileSync(path.join(pictures, "answers.json"), JSON.stringify(Object.fromEntries(said), null, 1));
+
+/** Checks one answer. */
+function judge(name, isRight) {
+  const value = said.get(name);
+  let right = false;
+  try {
+    right = value !== undefined && isRight(value);
+  } catch {
+    // What has another form is wrong.
+  }
+  check(name, right, value);
+}
+const some = (part) => (list) => list.some((one) => JSON.stringify(one).includes(part));
+for (const [name, value] of said) {
+  check(name, !name.startsWith("trouble"), value) || undefined;
+}
+judge("done", (done) => done);
+server.on("exit", () => {
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed === 0 ? 0 : 1);
+});
