@@ -46,7 +46,10 @@ class Explorer implements vscode.Disposable {
       (request, token) => this.play(request, token, true),
       true,
     );
-    coverage.loadDetailedCoverage = async (_run, file) => details(this.reached.get(file));
+    coverage.loadDetailedCoverage = async (_run, covered) => {
+      const file = this.reached.get(covered);
+      return file ? details(file, await vscode.workspace.openTextDocument(covered.uri)) : [];
+    };
   }
 
   dispose(): void {
@@ -69,7 +72,10 @@ class Explorer implements vscode.Disposable {
   private async add(uri: vscode.Uri): Promise<void> {
     const item = this.controller.createTestItem(uri.toString(), path.basename(uri.fsPath), uri);
     item.range = lineRange(1);
-    item.description = path.dirname(vscode.workspace.asRelativePath(uri));
+    const folder = path.dirname(vscode.workspace.asRelativePath(uri));
+    if (folder !== ".") {
+      item.description = folder;
+    }
     if (uri.path.endsWith(".triggers.md")) {
       const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
       item.children.replace(
@@ -120,7 +126,8 @@ class Explorer implements vscode.Disposable {
       if (withCoverage) {
         const reached = await ask("coverage");
         for (const file of reachedOf(JSON.parse(reached.stdout) as CoverageReport)) {
-          const covered = vscode.FileCoverage.fromDetails(vscode.Uri.file(file.file), details(file));
+          const document = await vscode.workspace.openTextDocument(file.file);
+          const covered = vscode.FileCoverage.fromDetails(document.uri, details(file, document));
           this.reached.set(covered, file);
           run.addCoverage(covered);
         }
@@ -195,14 +202,16 @@ function message(item: vscode.TestItem, problem: Shown): vscode.TestMessage {
 }
 
 /** Lines with their ways, and playbooks. */
-function details(file: FileReached | undefined): vscode.FileCoverageDetail[] {
-  const lines = file?.lines.map((line) => {
-    const at = lineRange(line.line);
+function details(file: FileReached, document: vscode.TextDocument): vscode.FileCoverageDetail[] {
+  // The file may have become shorter meanwhile.
+  const rangeOf = (line: number): vscode.Range => document.validateRange(lineRange(line));
+  const lines = file.lines.map((line) => {
+    const at = rangeOf(line.line);
     const ways = Object.entries(line.ways).map(([way, times]) => new vscode.BranchCoverage(times, at, way));
     return new vscode.StatementCoverage(line.reached, at, ways);
   });
-  const parts = file?.parts.map((part) => new vscode.DeclarationCoverage(part.name, part.entered, lineRange(part.line)));
-  return [...(lines ?? []), ...(parts ?? [])];
+  const parts = file.parts.map((part) => new vscode.DeclarationCoverage(part.name, part.entered, rangeOf(part.line)));
+  return [...lines, ...parts];
 }
 
 /** A whole line; `line` is from 1. */

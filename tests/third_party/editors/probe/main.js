@@ -8,10 +8,10 @@ const file = process.env.PLAYHOUSE_PROBE;
 const say = (name, value) => fs.appendFileSync(file, `${JSON.stringify({ name, value })}\n`);
 
 /** What `ask` answers as soon as it is something; after a while, what it is then. */
-async function until(ask, isEnough = (answer) => answer && answer.length !== 0) {
-  for (let tries = 0; ; tries++) {
+async function until(ask, isEnough = (answer) => answer && answer.length !== 0, tries = 150) {
+  for (; ; tries--) {
     const answer = await ask();
-    if (isEnough(answer) || tries === 150) {
+    if (isEnough(answer) || tries <= 0) {
       return answer;
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -21,7 +21,7 @@ async function until(ask, isEnough = (answer) => answer && answer.length !== 0) 
 /** Waits until the reader has taken a picture of the window, or looked at it. */
 async function look(name) {
   say("look", name);
-  await until(() => fs.existsSync(`${file}.${name}`), Boolean);
+  await until(() => fs.existsSync(`${file}.${name}`), Boolean, 1000);
 }
 
 const ask = (command, ...args) => vscode.commands.executeCommand(`vscode.${command}`, ...args);
@@ -50,10 +50,10 @@ async function language(root) {
   // As a keyboard does.
   const end = document.lineAt(document.lineCount - 1).range.end;
   editor.selection = new vscode.Selection(end, end);
-  await vscode.commands.executeCommand("type", { text: "- $more = Csot(1, 2)\n- Say \"{$more}\"\n" });
+  await vscode.commands.executeCommand("type", { text: "- $more = Cosst(1, 2)\n- Say \"{$more}\"\n" });
   say("findings while typing", await until(findings));
   const wrong = vscode.languages.getDiagnostics(uri)[0];
-  const actions = wrong ? await until(() => ask("executeCodeActionProvider", uri, wrong.range)) : [];
+  const actions = wrong ? await until(() => ask("executeCodeActionProvider", uri, wrong.range, "quickfix")) : [];
   say("quick fixes", actions.map((action) => action.title));
   editor.revealRange(new vscode.Range(document.lineCount - 1, 0, document.lineCount - 1, 0));
   await look("findings");
