@@ -6,27 +6,23 @@
 set -euo pipefail
 editors=$(cd "$(dirname "$0")/../../../editors" && pwd)
 . "$(dirname "$0")/../serve/common.sh"
-wanted=" ${*:3} "
-wants() { [ "$wanted" = "  " ] || [[ $wanted == *" $1 "* ]]; }
+# Settings name the binary `playhouse`.
+mkdir bin
+ln -s "$playhouse" bin/playhouse
+export PATH="$scratch/bin:$PATH"
 
-code() {
-    "$here/code-server.sh" "$cache"
-    "$editors/vscode/build.sh" "$cache/extension"
-    (cd probe && "$cache/extension/node_modules/.bin/vsce" package --no-dependencies --allow-missing-repository --skip-license >/dev/null)
-    # Modules are found from where a script stands.
-    cp code.mjs "$cache"
-    cp -r workspace "$scratch/tickets"
-    node "$cache/code.mjs" "$playhouse" "$cache/node_modules/.bin/code-server" "$cache"/extension/*.vsix probe/*.vsix "$scratch" "$cache/pictures"
+# The first block of this language in the guide for editors.
+block() {
+    awk -v fence="\`\`\`$1" '$0 == fence { inside = 1; next } /^```$/ && inside { exit } inside' "$editors/README.md"
 }
-if wants code; then
-    code | tee said || true
-    count said
-fi
-for editor in neovim emacs pytest; do
-    if wants "$editor"; then
-        cp -r workspace "$editor"
-        "./$editor.sh" "$playhouse" "$scratch/$editor" "$editors/README.md" | tee said || true
-        count said
-    fi
+
+for editor in code neovim emacs pytest; do
+    [ $# = 2 ] || [[ " ${*:3} " == *" $editor "* ]] || continue
+    # Each changes files of its own.
+    workspace=$scratch/$editor.workspace
+    cp -r workspace "$workspace"
+    echo "== $editor"
+    (. "./$editor.sh") | tee "$scratch/said" || true
+    count "$scratch/said"
 done
 conclude

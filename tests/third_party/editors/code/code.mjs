@@ -1,14 +1,13 @@
 // VS Code (code-server) in Chromium with our extension. A second extension asks what ours answers; here it is judged, and the
 // window is looked at. Pictures of it stay in PICTURES.
-//     node code.mjs PLAYHOUSE CODE_SERVER EXTENSION.vsix PROBE.vsix SCRATCH PICTURES
+//     node code.mjs PLAYHOUSE CODE_SERVER EXTENSION.vsix PROBE.vsix SCRATCH WORKSPACE PICTURES
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import puppeteer from "puppeteer-core";
 
-const [playhouse, codeServer, extension, probe, scratch, pictures] = process.argv.slice(2);
+const [playhouse, codeServer, extension, probe, scratch, workspace, pictures] = process.argv.slice(2);
 const answers = path.join(scratch, "answers.jsonl");
-const workspace = path.join(scratch, "tickets");
 const data = path.join(scratch, "data");
 let passed = 0;
 let failed = 0;
