@@ -52,7 +52,7 @@ export class StackPanel implements vscode.Disposable, vscode.WebviewViewProvider
   async stopped(session: vscode.DebugSession, threadId: number): Promise<void> {
     this.session = session;
     const answer = (await session.customRequest("stackTrace", { threadId })) as { stackFrames: Frame[] };
-    const frames = answer.stackFrames;
+    const frames = answer.stackFrames.map(withPath);
     const program: unknown = session.configuration["program"];
     const tools: unknown = session.configuration["tools"];
     const graph = typeof program === "string" ? await this.graph(program, typeof tools === "string" ? tools : "") : undefined;
@@ -106,6 +106,15 @@ export class StackPanel implements vscode.Disposable, vscode.WebviewViewProvider
       await showLine(vscode.Uri.file(on.file), on.line);
     }
   }
+}
+
+/** VS Code makes addresses of paths on their way from the debugger where it runs elsewhere (`vscode-remote://…`). */
+function withPath(frame: Frame): Frame {
+  const address = frame.source?.path;
+  if (!address || !/^[a-z][\w+.-]+:\/\//i.test(address)) {
+    return frame;
+  }
+  return { ...frame, source: { ...frame.source, path: vscode.Uri.parse(address).fsPath } };
 }
 
 async function showLine(uri: vscode.Uri, line: number): Promise<void> {

@@ -23,6 +23,11 @@ for editor in code neovim emacs pytest; do
     cp -r workspace "$workspace"
     echo "== $editor"
     (. "./$editor.sh") | tee "$scratch/said" || true
-    count "$scratch/said"
+    # One may be several, each with its own count.
+    grep -E '^[0-9]+ passed, [0-9]+ failed$' "$scratch/said" >counts || echo "0 passed, 1 failed" >counts
+    while read -r one; do
+        echo "$one" >one
+        count one
+    done <counts
 done
 conclude

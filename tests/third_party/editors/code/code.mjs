@@ -1,12 +1,12 @@
 // VS Code (code-server) in Chromium with our extension. A second extension asks what ours answers; here it is judged, and the
 // window is looked at. Pictures of it stay in PICTURES.
-//     node code.mjs PLAYHOUSE CODE_SERVER EXTENSION.vsix PROBE.vsix SCRATCH WORKSPACE PICTURES
-import { execFileSync, spawn } from "node:child_process";
+//     node code.mjs trusted|untrusted PLAYHOUSE CODE_SERVER EXTENSION.vsix PROBE.vsix SCRATCH WORKSPACE PICTURES
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import puppeteer from "puppeteer-core";
 
-const [playhouse, codeServer, extension, probe, scratch, workspace, pictures] = process.argv.slice(2);
+const [trust, playhouse, codeServer, extension, probe, scratch, workspace, pictures] = process.argv.slice(2);
 const answers = path.join(scratch, "answers.jsonl");
 const data = path.join(scratch, "data");
 let passed = 0;
@@ -35,14 +35,20 @@ async function until(ask) {
   }
 }
 
+/** What the binary can do. */
+const can = (command) => spawnSync(playhouse, [command, "--help"]).status === 0;
+const [hasFormat, hasGraph] = [can("fmt"), can("graph")];
+
 mkdirSync(pictures, { recursive: true });
 for (const [folder, settings] of [
   ["User", {
     "workbench.startupEditor": "none", "workbench.colorTheme": "Default Light Modern", "workbench.tips.enabled": false,
-    "telemetry.telemetryLevel": "off", "editor.minimap.enabled": false, "security.workspace.trust.enabled": false,
-    "window.commandCenter": false, "chat.commandCenter.enabled": false, "workbench.layoutControl.enabled": false,
-    "testing.automaticallyOpenTestResults": "neverOpen", "testing.coverageToolbarEnabled": false, "files.autoSave": "off",
-    "debug.toolBarLocation": "docked", "extensions.ignoreRecommendations": true, "git.enabled": false,
+    "telemetry.telemetryLevel": "off", "editor.minimap.enabled": false, "window.commandCenter": false,
+    "chat.commandCenter.enabled": false, "workbench.layoutControl.enabled": false, "files.autoSave": "off",
+    "testing.automaticallyOpenTestResults": "neverOpen", "testing.coverageToolbarEnabled": false, "git.enabled": false,
+    "debug.toolBarLocation": "docked", "extensions.ignoreRecommendations": true,
+    "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.banner": "never",
+    "security.workspace.trust.emptyWindow": false, "security.workspace.trust.enabled": trust === "untrusted",
   }],
   // That of the machine, where it belongs.
   ["Machine", { "playhouse.server.path": playhouse }],
@@ -84,6 +90,24 @@ const messages = () => texts(".notification-list-item-message");
 /** Whether the window has an element whose text has this part. */
 const has = (selector, part, name) => until(async () => (await texts(selector, name)).some((text) => text.includes(part)));
 
+/** The texts of what a selector finds in our panel. */
+const inPanel = async (selector) =>
+  (await until(async () => {
+    for (const frame of page.frames()) {
+      const found = await frame.$$eval(selector, (all) => all.map((one) => one.textContent)).catch(() => []);
+      if (found.length > 0) {
+        return found;
+      }
+    }
+  })) ?? [];
+
+/** Clicks on the first of them. */
+async function clickInPanel(selector) {
+  for (const frame of page.frames()) {
+    await frame.$eval(selector, (found) => found.dispatchEvent(new MouseEvent("click", { bubbles: true }))).catch(() => undefined);
+  }
+}
+
 /** Looks at the window in which something is to be seen. */
 const looks = {
   findings: async () => {
@@ -95,15 +119,14 @@ const looks = {
     check("the editor shows the line", await until(() => page.$(".debug-top-stack-frame-line, .debug-stackframe, .codicon-debug-stackframe")));
     check("one red mark for one breakpoint", (await page.$$(".monaco-editor .debug-breakpoint-placeholder")).length === 0, "a mark inside the line");
     check("variables are shown", await has(".debug-variables .monaco-list-row", "$total"), await texts(".debug-variables .monaco-list-row"));
-    const frames = await until(async () => {
-      for (const frame of page.frames()) {
-        const found = await frame.$$eval("#frames button", (all) => all.map((one) => one.textContent)).catch(() => []);
-        if (found.length > 0) {
-          return found;
-        }
-      }
-    });
-    check("the panel shows the frames", frames?.[0]?.includes("Main") && frames[0].includes("tickets.md:19"), frames);
+    const frames = await inPanel("#frames button");
+    check("the panel shows the frames", frames[0]?.includes("Main") && frames[0].includes("tickets.md:19"), frames);
+    await clickInPanel("#frames button");
+    check("a click on a frame goes to its line", await has(".statusbar-item", "Ln 19, Col 1"), await texts(".statusbar-item"));
+    if (hasGraph) {
+      const boxes = await inPanel("svg .frame.top");
+      check("the panel shows the frame in the graph", boxes.length === 1 && boxes[0].includes("Main"), boxes);
+    }
   },
   back: async () => {
     check("after a step back the call stack says so", await has(".debug-pane .monaco-list-row, .debug-pane .pane-header", "past"), await texts(".debug-pane"));
@@ -112,7 +135,23 @@ const looks = {
     check("a program with errors is refused in one sentence", (await until(async () => (await messages()).some((text) => text.includes("broken.md has")))), await messages());
     check("its errors are shown first", await has(".markers-panel .monaco-list-row", "Nothing"), await texts(".markers-panel .monaco-list-row"));
   },
-  run: async () => undefined,
+  run: async () => check("the program has spoken in a terminal", await until(() => page.$(".terminal-wrapper .xterm"))),
+  new: async () => {
+    await page.waitForSelector(".quick-input-widget input", { visible: true });
+    await page.keyboard.type("shop2");
+    await page.keyboard.press("Enter");
+    check("a new program is opened", await has(".tab .label-name", "program.md"), await texts(".tab .label-name"));
+  },
+  graph: async () => {
+    if (!hasGraph) {
+      return;
+    }
+    const boxes = await inPanel("svg .playbook");
+    check("the panel shows the graph", boxes.some((box) => box.includes("GroupRate")), boxes);
+    await clickInPanel('svg [data-id="playbook:Cost"]');
+    check("a click on a box goes to its line", await has(".tab.active .label-name", "prices.md"), await texts(".tab.active"));
+  },
+  restricted: async () => check("the window is restricted", await has(".statusbar-item", "Restricted Mode"), await texts(".statusbar-item")),
   callers: async () => {
     check("callers are shown", await has(".call-hierarchy .monaco-list-row", "Main"), await texts(".call-hierarchy .monaco-list-row"));
   },
@@ -173,43 +212,53 @@ for (const [name, value] of said) {
   }
 }
 judge("done", (done) => done);
-judge("language id", (id) => id === "markdown");
-judge("lenses", lists("playhouse.run", "playhouse.debug", "0 callers"));
-judge("findings at first", is());
-judge("findings while typing", (found) => found.length === 1 && found[0].line === 33 && found[0].code === "unknown-callee" && found[0].source === "playhouse");
-judge("quick fixes", lists("Cost"));
-judge("findings after the fix", is());
-judge("line after the fix", (line) => line === "- $more = Cost(1, 2)");
-judge("hover of a call", lists("Cost($n, $price) -> int", "What so many tickets cost"));
-judge("hover of a line", lists("the model's"));
-judge("hover of a variable", lists("$total"));
-judge("hover of a trigger", lists("$n > 5"));
-judge("completion after $", lists("$total", "$price", "$n"));
-judge("completion after a bullet", lists("Cost($n, $price)"));
-judge("definition", is("prices.md:1:4"));
-judge("references", (places) => is("prices.md:1:4", "tickets.md:17:12")([...places].sort()));
-judge("highlights", is(17, 18, 19, 21));
-judge("symbols", lists("6 explicit, 1 by the model", "Event"));
-judge("workspace symbols", lists("Cost prices.md:1:4"));
-judge("hints", lists("15 =01", "19 =04.01", "20 05"));
-judge("folds", lists("7-21", "18-19"));
-judge("signature", is("Cost($n, $price) -> int"));
-judge("tokens", lists("18 If keyword.explicit", "20 Tell keyword.byModel", "17 Cost function"));
-judge("callers", is("Main 17"));
-judge("rename", (files) => files.length === 2);
-judge("renamed", is("- $total = PriceOfTickets($n, $price)", "## Price of tickets($n, $price) -> int"));
-judge("findings after the rename", is());
-judge("rename to a taken name", (refused) => refused.includes("GroupRate"));
-judge("foreign", is(0, 0, 0));
-judge("started", (started) => started);
-judge("breakpoints", ({ breakpoints: [one] }) => one.verified && one.line === 19);
-judge("stopped", (stopped) => stopped.reason === "breakpoint");
-judge("stack", is("BoxOffice.Main:19"));
-judge("variables", is("$price = 10", "$n = 6", "$total = 63"));
-judge("stepped back", (stopped) => stopped.description.includes("in the past"));
-judge("stack after the step back", is("BoxOffice.Main:18"));
-judge("broken is started", (started) => started === false);
-judge("run ended with", (code) => code === 0);
+if (trust === "untrusted") {
+  judge("is trusted", (is) => is === false);
+  judge("findings", lists("unknown-callee"));
+  judge("lenses", (found) => JSON.stringify(found.map((lens) => lens.title)) === JSON.stringify(["0 callers"]));
+  judge("tasks that were run", is());
+} else {
+  judge("language id", (id) => id === "markdown");
+  judge("lenses", lists("playhouse.run", "playhouse.debug", "0 callers"));
+  judge("findings at first", is());
+  judge("findings while typing", (found) => found.length === 1 && found[0].line === 33 && found[0].code === "unknown-callee" && found[0].source === "playhouse");
+  judge("quick fixes", lists("Cost"));
+  judge("findings after the fix", is());
+  judge("line after the fix", (line) => line === "- $more = Cost(1, 2)");
+  judge("hover of a call", lists("Cost($n, $price) -> int", "What so many tickets cost"));
+  judge("hover of a line", lists("the model's"));
+  judge("hover of a variable", lists("$total"));
+  judge("hover of a trigger", lists("$n > 5"));
+  judge("completion after $", lists("$total", "$price", "$n"));
+  judge("completion after a bullet", lists("Cost($n, $price)"));
+  judge("definition", is("prices.md:1:4"));
+  judge("references", (places) => is("prices.md:1:4", "tickets.md:17:12")([...places].sort()));
+  judge("highlights", is(17, 18, 19, 21));
+  judge("symbols", lists("6 explicit, 1 by the model", "Event"));
+  judge("workspace symbols", lists("Cost prices.md:1:4"));
+  judge("hints", lists("15 =01", "19 =04.01", "20 05"));
+  judge("folds", lists("7-21", "18-19"));
+  judge("signature", is("Cost($n, $price) -> int"));
+  judge("tokens", lists("18 If keyword.explicit", "20 Tell keyword.byModel", "17 Cost function"));
+  judge("callers", is("Main 17"));
+  judge("rename", (files) => files.length === 2);
+  judge("renamed", is("- $total = PriceOfTickets($n, $price)", "## Price of tickets($n, $price) -> int"));
+  judge("findings after the rename", is());
+  judge("rename to a taken name", (refused) => refused.includes("GroupRate"));
+  judge("foreign", is(0, 0, 0));
+  judge("started", (started) => started);
+  judge("breakpoints", ({ breakpoints: [one] }) => one.verified && one.line === 19);
+  judge("stopped", (stopped) => stopped.reason === "breakpoint");
+  judge("stack", is("BoxOffice.Main:19"));
+  judge("variables", is("$price = 10", "$n = 6", "$total = 63"));
+  judge("stepped back", (stopped) => stopped.description.includes("in the past"));
+  judge("stack after the step back", is("BoxOffice.Main:18"));
+  judge("broken is started", (started) => started === false);
+  judge("run ended with", (code) => code === 0);
+  if (hasFormat) {
+    judge("format", (text) => text.includes("## Main\n\n### Triggers\n\n- At the beginning"));
+  }
+}
 server.on("exit", () => {
   console.log(`${passed} passed, ${failed} failed`);
   process.exit(failed === 0 ? 0 : 1);
