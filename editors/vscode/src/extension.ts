@@ -18,7 +18,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   void vscode.commands.executeCommand("setContext", "playhouse.hasGraph", binary.hasGraph);
   const panel = new StackPanel(binary);
   context.subscriptions.push(panel, ...registerCommands(binary, panel));
-  await startServer(context, binary);
+  startServer(context, binary);
   // Whatever runs programs waits until the workspace is trusted.
   const trusted = (): void => {
     context.subscriptions.push(...registerDebugger(binary, panel), registerTests(binary));

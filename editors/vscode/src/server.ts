@@ -10,7 +10,7 @@ const FILES: DocumentSelector = [
 ];
 
 /** Starts the server, and once more when the workspace becomes trusted: then lenses run and debug, too. */
-export async function startServer(context: vscode.ExtensionContext, binary: Binary): Promise<void> {
+export function startServer(context: vscode.ExtensionContext, binary: Binary): void {
   const watcher = vscode.workspace.createFileSystemWatcher("**/*.{md,pb,json,yaml,yml,toml}");
   const make = (): LanguageClient => {
     const commands = ["playhouse.showCallers"];
@@ -29,14 +29,16 @@ export async function startServer(context: vscode.ExtensionContext, binary: Bina
     );
   };
   let client = make();
+  // Why it cannot be started, if it cannot, the client says itself; the debugger and the tests are there all the same.
+  const start = (): void => void client.start().catch(() => undefined);
   context.subscriptions.push(
     watcher,
     { dispose: () => void client.stop() },
     vscode.workspace.onDidGrantWorkspaceTrust(async () => {
       await client.stop();
       client = make();
-      await client.start();
+      start();
     }),
   );
-  await client.start();
+  start();
 }

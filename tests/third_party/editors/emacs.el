@@ -1,25 +1,7 @@
-;;; emacs.el --- What Emacs gets of our server, and whether it is right.
+;;; emacs.el --- What Emacs gets of our server, and whether it is right.  -*- lexical-binding: t -*-
 (require 'eglot)
 (require 'markdown-mode)
 (setq eglot-sync-connect 20 make-backup-files nil create-lockfiles nil)
-(defvar passed 0)
-(defvar failed 0)
-(defun say (name is-true what)
-  (if is-true
-      (progn (setq passed (1+ passed)) (princ (format "ok      %s\n" name)))
-    (setq failed (1+ failed))
-    (princ (format "FAILED  %s: %S\n" name what))))
-(defun until (ask)
-  "What ASK answers as soon as it is something; after five seconds what it is then."
-  (let ((n 0) answer)
-    (while (and (not (setq answer (funcall ask))) (< n 50))
-      (accept-process-output nil 0.1)
-      (setq n (1+ n)))
-    answer))
-(defun go (text)
-  (goto-char (point-min))
-  (search-forward text)
-  (goto-char (match-beginning 0)))
 (defun ask (method)
   (jsonrpc-request (eglot-current-server) method (eglot--TextDocumentPositionParams)))
 (condition-case trouble
@@ -53,7 +35,4 @@
                   (string-prefix-p "## Price of tickets(" (buffer-string))))
            (buffer-string)))
   (error (say "no trouble" nil trouble)))
-(princ (format "%d passed, %d failed\n" passed failed))
-(dolist (buffer (buffer-list))
-  (with-current-buffer buffer (set-buffer-modified-p nil)))
-(kill-emacs)
+(conclude)

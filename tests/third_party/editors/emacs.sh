@@ -2,4 +2,4 @@
 block elisp >emacs.settings.el
 emacs --version | head -n 1
 cd "$workspace"
-HOME=$scratch timeout 90 emacs --batch -L "$scratch" --eval '(package-initialize)' -l "$scratch/emacs.settings.el" -l "$scratch/emacs.el" 2>"$scratch/emacs.log" || tail -n 20 "$scratch/emacs.log"
+HOME=$scratch timeout 90 emacs --batch --eval '(package-initialize)' -l "$scratch/checks.el" -l "$scratch/emacs.settings.el" -l "$scratch/emacs.el" 2>"$scratch/emacs.log" || tail -n 20 "$scratch/emacs.log"

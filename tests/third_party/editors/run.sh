@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Editors that others wrote, with our server and debugger: VS Code in Chromium, Neovim, Emacs, and pytest-lsp.
-#     tests/third_party/editors/run.sh PLAYHOUSE CACHE [code|neovim|emacs|pytest]...
-# Needs Debian's packages chromium, ripgrep, neovim, emacs-nox, elpa-eglot, elpa-markdown-mode. Pictures of VS Code's window stay
-# in CACHE/pictures.
+# Editors that others wrote, with our server and debugger: VS Code in Chromium, Neovim, Emacs (eglot; dap-mode), and pytest-lsp.
+#     tests/third_party/editors/run.sh PLAYHOUSE CACHE [code|neovim|emacs|dap|pytest]...
+# Needs Debian's packages chromium, ripgrep, neovim, emacs-nox, elpa-eglot, elpa-markdown-mode, elpa-dap-mode. Pictures of VS
+# Code's window stay in CACHE/pictures.
 set -euo pipefail
 editors=$(cd "$(dirname "$0")/../../../editors" && pwd)
 . "$(dirname "$0")/../serve/common.sh"
@@ -16,7 +16,7 @@ block() {
     awk -v fence="\`\`\`$1" '$0 == fence { inside = 1; next } /^```$/ && inside { exit } inside' "$editors/README.md"
 }
 
-for editor in code neovim emacs pytest; do
+for editor in code neovim emacs dap pytest; do
     [ $# = 2 ] || [[ " ${*:3} " == *" $editor "* ]] || continue
     # Each changes files of its own.
     workspace=$scratch/$editor.workspace

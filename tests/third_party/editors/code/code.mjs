@@ -116,6 +116,10 @@ const looks = {
     check("lenses are shown", await has(".codelens-decoration", "run"), await texts(".codelens-decoration"));
   },
   breakpoint: async () => {
+    // Room for the panel.
+    for (const view of ["Watch", "Loaded Scripts", "Breakpoints"]) {
+      await page.click(`.pane-header[aria-label^="${view}"][aria-expanded="true"]`).catch(() => undefined);
+    }
     check("the editor shows the line", await until(() => page.$(".debug-top-stack-frame-line, .debug-stackframe, .codicon-debug-stackframe")));
     check("one red mark for one breakpoint", (await page.$$(".monaco-editor .debug-breakpoint-placeholder")).length === 0, "a mark inside the line");
     check("variables are shown", await has(".debug-variables .monaco-list-row", "$total"), await texts(".debug-variables .monaco-list-row"));
