@@ -207,7 +207,7 @@ function details(file: FileReached, document: vscode.TextDocument): vscode.FileC
   const rangeOf = (line: number): vscode.Range => document.validateRange(lineRange(line));
   const lines = file.lines.map((line) => {
     const at = rangeOf(line.line);
-    const ways = Object.entries(line.ways).map(([way, times]) => new vscode.BranchCoverage(times, at, way));
+    const ways = Object.entries(line.ways).map(([way, times]) => new vscode.BranchCoverage(times, undefined, way));
     return new vscode.StatementCoverage(line.reached, at, ways);
   });
   const parts = file.parts.map((part) => new vscode.DeclarationCoverage(part.name, part.entered, rangeOf(part.line)));

@@ -184,6 +184,8 @@ for (const start = Date.now(); !said.has("done") && Date.now() - start < 240000;
       continue;
     }
     await looks[value]();
+    // Nothing is under the mouse; what moves has come to rest.
+    await page.mouse.move(700, 790);
     await pause(700);
     await page.screenshot({ path: path.join(pictures, `${value}.png`) });
     writeFileSync(`${answers}.${value}`, "");
