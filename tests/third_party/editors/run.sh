@@ -19,7 +19,8 @@ block() {
 for editor in code neovim emacs dap pytest; do
     [ $# = 2 ] || [[ " ${*:3} " == *" $editor "* ]] || continue
     # Each changes files of its own.
-    workspace=$scratch/$editor.workspace
+    workspace=$scratch/$editor.workspace/tickets
+    mkdir "$scratch/$editor.workspace"
     cp -r workspace "$workspace"
     echo "== $editor"
     (. "./$editor.sh") | tee "$scratch/said" || true

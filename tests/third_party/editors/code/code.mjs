@@ -111,6 +111,7 @@ async function clickInPanel(selector) {
 /** Looks at the window in which something is to be seen. */
 const looks = {
   findings: async () => {
+    check("what a line costs is shown", await has(".monaco-hover", "the model's"), await texts(".monaco-hover"));
     check("a finding is underlined", await until(() => page.$(".squiggly-error")));
     check("line ids are shown", await has(".view-line", "=01"), await texts(".view-line"));
     check("lenses are shown", await has(".codelens-decoration", "run"), await texts(".codelens-decoration"));
@@ -118,7 +119,8 @@ const looks = {
   breakpoint: async () => {
     // Room for the panel.
     for (const view of ["Watch", "Loaded Scripts", "Breakpoints"]) {
-      await page.click(`.pane-header[aria-label^="${view}"][aria-expanded="true"]`).catch(() => undefined);
+      await page.$eval(`.pane-header[aria-label^="${view}"][aria-expanded="true"]`, (header) => header.click()).catch(() => undefined);
+      await pause(300);
     }
     check("the editor shows the line", await until(() => page.$(".debug-top-stack-frame-line, .debug-stackframe, .codicon-debug-stackframe")));
     check("one red mark for one breakpoint", (await page.$$(".monaco-editor .debug-breakpoint-placeholder")).length === 0, "a mark inside the line");

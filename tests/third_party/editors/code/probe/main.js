@@ -56,7 +56,9 @@ async function language(root) {
   const wrong = vscode.languages.getDiagnostics(uri)[0];
   const actions = wrong ? await until(() => ask("executeCodeActionProvider", uri, wrong.range, "quickfix")) : [];
   say("quick fixes", actions.map((action) => action.title));
-  editor.revealRange(new vscode.Range(document.lineCount - 1, 0, document.lineCount - 1, 0));
+  const tell = at(document, "Tell the user", 2);
+  editor.selection = new vscode.Selection(tell, tell);
+  await vscode.commands.executeCommand("editor.action.showHover");
   await look("findings");
   const fix = actions.find((action) => action.edit);
   if (fix) {
