@@ -1,12 +1,12 @@
 // VS Code (code-server) in Chromium with our extension. A second extension asks what ours answers; here it is judged, and the
 // window is looked at. Pictures of it stay in PICTURES.
-//     node code.mjs trusted|untrusted PLAYHOUSE CODE_SERVER EXTENSION.vsix PROBE.vsix SCRATCH WORKSPACE PICTURES
+//     node code.mjs trusted|untrusted|missing PLAYHOUSE CODE_SERVER EXTENSION.vsix PROBE.vsix SCRATCH WORKSPACE PICTURES
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import puppeteer from "puppeteer-core";
 
-const [trust, playhouse, codeServer, extension, probe, scratch, workspace, pictures] = process.argv.slice(2);
+const [part, playhouse, codeServer, extension, probe, scratch, workspace, pictures] = process.argv.slice(2);
 const answers = path.join(scratch, "answers.jsonl");
 const data = path.join(scratch, "data");
 let passed = 0;
@@ -48,10 +48,10 @@ for (const [folder, settings] of [
     "testing.automaticallyOpenTestResults": "neverOpen", "testing.coverageToolbarEnabled": false, "git.enabled": false,
     "debug.toolBarLocation": "docked", "extensions.ignoreRecommendations": true,
     "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.banner": "never",
-    "security.workspace.trust.emptyWindow": false, "security.workspace.trust.enabled": trust === "untrusted",
+    "security.workspace.trust.emptyWindow": false, "security.workspace.trust.enabled": part === "untrusted",
   }],
   // That of the machine, where it belongs.
-  ["Machine", { "playhouse.server.path": playhouse }],
+  ["Machine", { "playhouse.server.path": part === "missing" ? path.join(scratch, "missing") : playhouse }],
 ]) {
   mkdirSync(path.join(data, folder), { recursive: true });
   writeFileSync(path.join(data, folder, "settings.json"), JSON.stringify(settings));
@@ -63,7 +63,7 @@ for (const one of [extension, probe]) {
 const server = spawn(
   codeServer,
   [...folders, "--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry", "--disable-update-check", "--config", path.join(scratch, "config.yaml")],
-  { env: { ...process.env, PLAYHOUSE_PROBE: answers, XDG_STATE_HOME: path.join(scratch, "state") } },
+  { env: { ...process.env, PLAYHOUSE_PROBE: answers, PLAYHOUSE_PART: part, XDG_STATE_HOME: path.join(scratch, "state") } },
 );
 let told = "";
 server.stdout.on("data", (text) => (told += text));
@@ -108,6 +108,13 @@ async function clickInPanel(selector) {
   }
 }
 
+/** Answers the question at the top of the window. */
+async function enter(text) {
+  await page.waitForSelector(".quick-input-widget input", { visible: true });
+  await page.keyboard.type(text);
+  await page.keyboard.press("Enter");
+}
+
 /** Looks at the window in which something is to be seen. */
 const looks = {
   findings: async () => {
@@ -137,15 +144,21 @@ const looks = {
   back: async () => {
     check("after a step back the call stack says so", await has(".debug-pane .monaco-list-row, .debug-pane .pane-header", "past"), await texts(".debug-pane"));
   },
+  why: async () => {
+    await enter("GroupRate");
+    check("why a trigger fired is told", await has(".view-line", "GroupRate:T1"), await texts(".view-line"));
+  },
+  missing: async () => {
+    const isTold = async () => (await messages()).some((text) => text.includes("cargo install"));
+    check("a missing binary is told of, with the command to install it", await until(isTold), await messages());
+  },
   broken: async () => {
     check("a program with errors is refused in one sentence", (await until(async () => (await messages()).some((text) => text.includes("broken.md has")))), await messages());
     check("its errors are shown first", await has(".markers-panel .monaco-list-row", "Nothing"), await texts(".markers-panel .monaco-list-row"));
   },
   run: async () => check("the program has spoken in a terminal", await until(() => page.$(".terminal-wrapper .xterm"))),
   new: async () => {
-    await page.waitForSelector(".quick-input-widget input", { visible: true });
-    await page.keyboard.type("shop2");
-    await page.keyboard.press("Enter");
+    await enter("shop2");
     check("a new program is opened", await has(".tab .label-name", "program.md"), await texts(".tab .label-name"));
   },
   graph: async () => {
@@ -220,12 +233,12 @@ for (const [name, value] of said) {
   }
 }
 judge("done", (done) => done);
-if (trust === "untrusted") {
+if (part === "untrusted") {
   judge("is trusted", (is) => is === false);
   judge("findings", lists("unknown-callee"));
   judge("lenses", (found) => JSON.stringify(found.map((lens) => lens.title)) === JSON.stringify(["0 callers"]));
   judge("tasks that were run", is());
-} else {
+} else if (part === "trusted") {
   judge("language id", (id) => id === "markdown");
   judge("lenses", lists("playhouse.run", "playhouse.debug", "0 callers"));
   judge("findings at first", is());

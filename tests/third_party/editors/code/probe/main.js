@@ -184,6 +184,9 @@ async function debuggerOf(root) {
   say("stepped back", stops[1]);
   say("stack after the step back", await stack());
   await look("back");
+  void vscode.commands.executeCommand("playhouse.why");
+  await look("why");
+  await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
   await vscode.commands.executeCommand("workbench.action.debug.stop");
   await until(() => !vscode.debug.activeDebugSession, Boolean);
   vscode.debug.removeBreakpoints(vscode.debug.breakpoints);
@@ -206,6 +209,12 @@ async function endOf(start) {
   });
   await start();
   return ended;
+}
+
+/** What there is without the binary. */
+async function missing(root) {
+  await vscode.window.showTextDocument(vscode.Uri.joinPath(root, "tickets.md"));
+  await look("missing");
 }
 
 /** What there is in a workspace that nobody trusts. */
@@ -257,7 +266,8 @@ exports.activate = async () => {
   if (!root || !file || fs.existsSync(file)) {
     return;
   }
-  for (const part of vscode.workspace.isTrusted ? [language, debuggerOf, rest] : [restricted]) {
+  const parts = { trusted: [language, debuggerOf, rest], untrusted: [restricted], missing: [missing] };
+  for (const part of parts[process.env.PLAYHOUSE_PART]) {
     try {
       await part(root);
     } catch (error) {
