@@ -74,6 +74,7 @@ export class StackPanel implements vscode.Disposable, vscode.WebviewViewProvider
   async showGraph(program: string): Promise<void> {
     const graph = await this.graph(program, "");
     this.show({ ...NOTHING, title: path.basename(program), graph: graph?.picture ?? "" });
+    await vscode.commands.executeCommand("setContext", "playhouse.showsGraph", true);
     await vscode.commands.executeCommand("playhouse.stack.focus");
   }
 

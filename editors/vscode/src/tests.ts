@@ -108,24 +108,29 @@ class Explorer implements vscode.Disposable {
   ): Promise<void> {
     const run = this.controller.createTestRun(request);
     const items = this.files(request);
+    // Without a name all tests below the folder would be played.
+    if (items.length === 0) {
+      run.end();
+      return;
+    }
     items.forEach((item) => run.started(item));
     try {
       const paths = items.map((item) => item.uri?.fsPath ?? "");
       const folder = items[0]?.uri && vscode.workspace.getWorkspaceFolder(items[0].uri);
-      const ask = (command: string): Promise<{ stdout: string; stderr: string }> =>
-        this.binary.ask([command, "--format", "json", ...paths], { cwd: folder?.uri.fsPath, token });
-      const played = await ask("test");
-      if (played.stdout === "") {
-        throw new Error(played.stderr);
-      }
-      const report = JSON.parse(played.stdout) as TestReport;
+      const ask = async <T>(command: string): Promise<T> => {
+        const said = await this.binary.ask([command, "--format", "json", ...paths], { cwd: folder?.uri.fsPath, token });
+        if (said.stdout === "") {
+          throw new Error(said.stderr.trim());
+        }
+        return JSON.parse(said.stdout) as T;
+      };
+      const report = await ask<TestReport>("test");
       const byPath = new Map(report.files.map((file) => [file.path, file]));
       for (const item of items) {
         tell(run, item, byPath.get(item.uri?.fsPath ?? ""));
       }
       if (withCoverage) {
-        const reached = await ask("coverage");
-        for (const file of reachedOf(JSON.parse(reached.stdout) as CoverageReport)) {
+        for (const file of reachedOf(await ask<CoverageReport>("coverage"))) {
           const document = await vscode.workspace.openTextDocument(file.file);
           const covered = vscode.FileCoverage.fromDetails(document.uri, details(file, document));
           this.reached.set(covered, file);
