@@ -12,7 +12,7 @@ use crate::host::journal::wire::FileWire;
 use crate::host::library;
 use crate::host::text::text_hash;
 use crate::lang::program::{FrontMatter, Program, Signature};
-use crate::lang::{ImportRequest, LoadOptions, Loaded, SourceText, load, load_settings};
+use crate::lang::{ImportRequest, LoadOptions, Loaded, Readings, SourceText, load, load_again, load_settings};
 use crate::span::Sources;
 
 /// All texts of a program: enough to load it again without any file.
@@ -130,6 +130,32 @@ pub(crate) fn load_files_by<'a>(
     Ok(load_texts(roots, tools, &mut |path| read(path).map_err(|cause| cause.to_string())))
 }
 
+/// As [`load_files_by`] of files that [`read_roots`] has read, and that are edited: what was read `before` of the same text
+/// is taken from there.
+pub(crate) fn load_roots_again<'a>(
+    before: Option<(Program, Readings)>,
+    roots: Vec<SourceText>,
+    tools: impl Into<KnownTools<'a>>,
+    read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
+) -> (Loaded, Readings) {
+    let mut read = |path: &Path| read(path).map_err(|cause| cause.to_string());
+    load_by(before, roots, tools.into(), &mut |request| fetch(request, &mut read))
+}
+
+/// Loads a program from texts; what is found in the library's own is nobody's business here.
+fn load_by(
+    before: Option<(Program, Readings)>,
+    roots: Vec<SourceText>,
+    known: KnownTools<'_>,
+    follow: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
+) -> (Loaded, Readings) {
+    let options = LoadOptions { tools: known.signatures, open_world: known.are_more, others: known.others };
+    let (mut loaded, readings) = load_again(before, roots, follow, &options);
+    let sources = &loaded.program.sources;
+    loaded.diagnostics.retain(|finding| library::concerns_author(finding, sources));
+    (loaded, readings)
+}
+
 /// What the front matter of these files and of what they import sets, with the files' texts. Nothing else of them is
 /// read: other mistakes in them are found when they are loaded.
 ///
@@ -143,7 +169,10 @@ pub fn load_settings_of(paths: &[PathBuf]) -> Result<(FrontMatter, Sources), Pro
 }
 
 /// The texts of the given files.
-fn read_roots(
+///
+/// # Errors
+/// One cannot be read.
+pub(crate) fn read_roots(
     paths: &[PathBuf],
     read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
 ) -> Result<Vec<SourceText>, ProgramFileError> {
@@ -189,11 +218,7 @@ pub fn load_texts<'a>(
         imports.entry(request.from.to_owned()).or_default().insert(request.path.to_owned(), file.name.as_str().into());
         Ok(file)
     };
-    let known = tools.into();
-    let options = LoadOptions { tools: known.signatures, open_world: known.are_more, others: known.others };
-    let mut loaded = load(roots, &mut follow, &options);
-    let sources = &loaded.program.sources;
-    loaded.diagnostics.retain(|finding| library::concerns_author(finding, sources));
+    let (loaded, _) = load_by(None, roots, tools.into(), &mut follow);
     let files = loaded.program.sources.iter().map(|(_, file)| FileWire {
         name: file.name.clone(),
         text: file.text.clone(),

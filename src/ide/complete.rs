@@ -89,7 +89,7 @@ impl View {
         let here = self.playbook_at(file, span.range().start);
         // Of each name what is known; own ones come first.
         let mut names: BTreeMap<(bool, Arc<str>), String> = BTreeMap::new();
-        for place in &self.occurrences {
+        for place in self.names() {
             // The one that is being typed is none yet.
             let is_typed = place.span.file == file && place.span.start == span.start && place.role != Role::Definition;
             let (is_shared, name) = match &place.symbol {

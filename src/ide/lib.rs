@@ -13,6 +13,7 @@ pub mod rename;
 pub mod tokens;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use playhouse_lang::Loaded;
@@ -21,7 +22,7 @@ use playhouse_lang::diagnostic::Diagnostic;
 use playhouse_lang::program::{Playbook, Program, Signature, Step, Trigger};
 use playhouse_lang::span::{FileId, Span};
 
-use crate::occurrences::{Occurrence, Symbol};
+use crate::occurrences::{Occurrence, Occurrences, Symbol};
 
 /// The tools that a program can call, as far as they are known.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +39,7 @@ pub struct View {
     analysis: Analysis,
     tools: Tools,
     findings: Vec<Diagnostic>,
-    /// By place.
-    occurrences: Vec<Occurrence>,
+    occurrences: Occurrences,
 }
 
 /// What stands at an offset, the smallest first: a name, else a line or trigger, else nothing.
@@ -56,8 +56,14 @@ pub enum At<'v> {
 impl View {
     /// Of what was loaded with these tools.
     pub fn new(loaded: Loaded, tools: Tools) -> View {
-        let occurrences = occurrences::all(&loaded.program);
+        let occurrences = Occurrences::of(&loaded.program);
         View { analysis: Analysis::new(Arc::new(loaded.program)), tools, findings: loaded.diagnostics, occurrences }
+    }
+
+    /// What was loaded.
+    pub fn into_loaded(self) -> Loaded {
+        let program = Arc::unwrap_or_clone(self.analysis.into_program());
+        Loaded { program, diagnostics: self.findings }
     }
 
     /// The program.
@@ -65,9 +71,24 @@ impl View {
         self.analysis.program()
     }
 
-    /// Every place of a name in it, by place.
-    pub fn names(&self) -> &[Occurrence] {
-        &self.occurrences
+    /// Every place of a name in it: those outside of playbooks, then those of each playbook, each by place.
+    pub fn names(&self) -> impl Iterator<Item = &Occurrence> {
+        let program = self.program();
+        let of_playbook = |playbook: &Playbook| self.occurrences.in_playbook(program, playbook.id);
+        self.occurrences.in_agents(program).iter().chain(program.playbooks.iter().flat_map(of_playbook))
+    }
+
+    /// Those in a part of a file, by place.
+    pub fn names_in(&self, file: FileId, range: Range<usize>) -> Vec<&Occurrence> {
+        let touches =
+            move |span: Span| span.file == file && span.range().start <= range.end && range.start <= span.range().end;
+        let program = self.program();
+        let playbooks = program.playbooks.iter().filter(|playbook| !playbook.implicit && touches(playbook.span));
+        let inside = playbooks.flat_map(|playbook| self.occurrences.in_playbook(program, playbook.id));
+        let all = self.occurrences.in_agents(program).iter().chain(inside);
+        let mut found: Vec<&Occurrence> = all.filter(|place| touches(place.span)).collect();
+        found.sort_by_key(|place| place.span);
+        found
     }
 
     /// What was found in it, by place.
@@ -96,12 +117,9 @@ impl View {
 
     /// The name at an offset.
     pub fn name_at(&self, file: FileId, offset: usize) -> Option<&Occurrence> {
-        let holds = |place: &&Occurrence| {
-            let range = place.span.range();
-            place.span.file == file && range.start <= offset && offset <= range.end
-        };
         // The shortest: a variable inside of a title.
-        self.occurrences.iter().filter(holds).min_by_key(|place| place.span.end - place.span.start)
+        let found = self.names_in(file, offset..offset);
+        found.into_iter().min_by_key(|place| place.span.end - place.span.start)
     }
 
     /// How a tool is called; none: it is not known.
@@ -115,8 +133,10 @@ impl View {
     }
 
     /// All places of what a name means, by place.
-    pub fn places<'v>(&'v self, symbol: &'v Symbol) -> impl Iterator<Item = &'v Occurrence> {
-        self.occurrences.iter().filter(move |place| place.symbol == *symbol)
+    pub fn places(&self, symbol: &Symbol) -> impl Iterator<Item = &Occurrence> {
+        let mut found: Vec<&Occurrence> = self.names().filter(|place| place.symbol == *symbol).collect();
+        found.sort_by_key(|place| place.span);
+        found.into_iter()
     }
 
     /// The playbook in whose text an offset lies.

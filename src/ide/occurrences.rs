@@ -1,8 +1,8 @@
 //! Every place of a name in a program, with what it means there and its role.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use playhouse_lang::expr::scan_reference;
+use playhouse_lang::expr::scan_name;
 use playhouse_lang::program::{AgentId, CallSite, Playbook, PlaybookId, Program, Step, TriggerKind};
 use playhouse_lang::span::Span;
 
@@ -43,8 +43,46 @@ pub struct Occurrence {
     pub role: Role,
 }
 
-/// All of a program, by place.
-pub(crate) fn all(program: &Program) -> Vec<Occurrence> {
+/// All of a program; those of a playbook are looked for when they are first asked for.
+#[derive(Debug)]
+pub(crate) struct Occurrences {
+    /// Those outside of playbooks.
+    agents: OnceLock<Vec<Occurrence>>,
+    /// By playbook, in the order of ids.
+    playbooks: Vec<OnceLock<Vec<Occurrence>>>,
+}
+
+impl Occurrences {
+    /// None is looked for yet.
+    pub(crate) fn of(program: &Program) -> Occurrences {
+        Occurrences { agents: OnceLock::new(), playbooks: vec![OnceLock::new(); program.playbooks.len()] }
+    }
+
+    /// Those in a playbook, by place, no two at one.
+    pub(crate) fn in_playbook(&self, program: &Program, id: PlaybookId) -> &[Occurrence] {
+        self.playbooks[id.0 as usize].get_or_init(|| {
+            let playbook = program.playbook(id);
+            let mut found = Vec::new();
+            if !playbook.implicit {
+                of_playbook(program, playbook, &mut found);
+            }
+            sorted(found)
+        })
+    }
+
+    /// Those outside of playbooks, by place, no two at one.
+    pub(crate) fn in_agents(&self, program: &Program) -> &[Occurrence] {
+        self.agents.get_or_init(|| sorted(of_agents(program)))
+    }
+}
+
+fn sorted(mut found: Vec<Occurrence>) -> Vec<Occurrence> {
+    found.sort_by_key(|place| (place.span, place.role as u8));
+    found.dedup_by_key(|place| place.span);
+    found
+}
+
+fn of_agents(program: &Program) -> Vec<Occurrence> {
     let mut found = Vec::new();
     for agent in &program.agents {
         let symbol = Symbol::Agent(agent.id);
@@ -54,11 +92,6 @@ pub(crate) fn all(program: &Program) -> Vec<Occurrence> {
             found.extend(word(program, variable.span, &variable.name).map(|span| definition(span, symbol)));
         }
     }
-    for playbook in program.playbooks.iter().filter(|playbook| !playbook.implicit) {
-        of_playbook(program, playbook, &mut found);
-    }
-    found.sort_by_key(|place| (place.span, place.role as u8));
-    found.dedup_by_key(|place| place.span);
     found
 }
 
@@ -137,19 +170,23 @@ fn mentions(program: &Program, playbook: &Playbook, found: &mut Vec<Occurrence>)
     let text = program.sources.text(playbook.span);
     let title = playbook.title_span;
     for (at, _) in text.match_indices('$') {
-        let Some((reference, _)) = scan_reference(&text[at..]) else { continue };
-        let start = playbook.span.range().start + at;
         // Of `$order.total` the name is the variable.
-        let span = Span::new(playbook.span.file, start, start + 1 + reference.name.len());
+        let length = scan_name(&text[at + 1..]);
+        if length == 0 {
+            continue;
+        }
+        let start = playbook.span.range().start + at;
+        let span = Span::new(playbook.span.file, start, start + 1 + length);
         let role = if title.contains(start) { Role::Definition } else { Role::Use };
-        found.push(Occurrence { span, symbol: variable(playbook, &reference.name), role });
+        found.push(Occurrence { span, symbol: variable(playbook, &text[at + 1..][..length]), role });
     }
 }
 
-fn variable(playbook: &Playbook, name: &Arc<str>) -> Symbol {
-    match playbook.own.contains(name) {
-        true => Symbol::Own(playbook.id, name.clone()),
-        false => Symbol::Shared(playbook.agent, name.clone()),
+fn variable(playbook: &Playbook, name: &str) -> Symbol {
+    match playbook.own.get(name) {
+        Some(name) => Symbol::Own(playbook.id, name.clone()),
+        // Most names are there already.
+        None => Symbol::Shared(playbook.agent, playbook.outer.get(name).cloned().unwrap_or_else(|| name.into())),
     }
 }
 

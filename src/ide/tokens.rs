@@ -57,7 +57,7 @@ impl View {
     pub fn tokens(&self, file: FileId, range: std::ops::Range<usize>) -> Vec<Token> {
         let is_seen =
             |span: Span| span.file == file && (span.start as usize) < range.end && range.start <= span.end as usize;
-        let places = self.occurrences.iter().filter(|place| is_seen(place.span));
+        let places = self.names_in(file, range.clone()).into_iter();
         let mut tokens: Vec<Token> = places.map(|place| self.name_token(place)).collect();
         let playbooks = self.program().playbooks.iter().filter(|playbook| !playbook.implicit && is_seen(playbook.span));
         for playbook in playbooks {

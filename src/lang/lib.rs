@@ -9,6 +9,9 @@ pub use crate::english::grammar::time::{time, time_text};
 pub use crate::english::grammar::{Wording, wordings};
 pub use crate::english::triggers::examples as trigger_examples;
 pub use crate::lower::LoadOptions;
+use crate::lower::alone::Alone;
+use crate::lower::kept::Kept;
+pub use crate::lower::kept::Readings;
 use crate::program::{FrontMatter, Program};
 pub use crate::source::{ImportRequest, SourceText};
 use crate::span::Sources;
@@ -53,7 +56,7 @@ pub fn load_settings(
     roots: Vec<SourceText>,
     read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
 ) -> (FrontMatter, Sources) {
-    let files = lower::load::load_files(roots, read);
+    let files = lower::load::load_files(roots, read, &mut Kept::default());
     (lower::read_settings(&files, &mut Vec::new()), files.sources)
 }
 
@@ -63,10 +66,35 @@ pub fn load(
     read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
     options: &LoadOptions<'_>,
 ) -> Loaded {
-    let files = lower::load::load_files(roots, read);
-    let lowered = lower::lower(files, options);
-    let mut diagnostics = lowered.diagnostics;
-    diagnostics.extend(analysis::checks::check(&lowered.program, &lowered.later, options));
+    load_kept(Kept::default(), roots, read, options).0
+}
+
+/// As [`load`], of texts that are edited: what it gives besides makes it faster the next time. Of what is `before`, with
+/// what was given for it, is used again what was read of the same text.
+pub fn load_again(
+    before: Option<(Program, Readings)>,
+    roots: Vec<SourceText>,
+    read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
+    options: &LoadOptions<'_>,
+) -> (Loaded, Readings) {
+    let kept = before.map(|(program, readings)| Kept::of(program, readings));
+    load_kept(kept.unwrap_or_default(), roots, read, options)
+}
+
+fn load_kept(
+    mut kept: Kept,
+    roots: Vec<SourceText>,
+    read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
+    options: &LoadOptions<'_>,
+) -> (Loaded, Readings) {
+    let files = lower::load::load_files(roots, read, &mut kept);
+    let mut lowered = lower::lower(files, options, kept);
+    let mut diagnostics = std::mem::take(&mut lowered.diagnostics);
+    let (program, readings) = (&lowered.program, &lowered.readings);
+    // Those that nobody has written come last.
+    let made: Vec<Alone> = program.playbooks[readings.alone().count()..].iter().map(Alone::of).collect();
+    let alone: Vec<&Alone> = readings.alone().chain(&made).collect();
+    diagnostics.extend(analysis::checks::check(program, &alone, readings.later(), options));
     diagnostics.sort_by(|a, b| (a.span, a.severity, a.code).cmp(&(b.span, b.severity, b.code)));
-    Loaded { program: lowered.program, diagnostics }
+    (Loaded { program: lowered.program, diagnostics }, lowered.readings)
 }

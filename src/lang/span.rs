@@ -68,13 +68,8 @@ pub struct LineIndex {
 impl LineIndex {
     /// Indexes `text`.
     pub fn new(text: &str) -> Self {
-        let mut starts = vec![0];
-        for (offset, byte) in text.bytes().enumerate() {
-            if byte == b'\n' {
-                starts.push(u32::try_from(offset + 1).unwrap_or(u32::MAX));
-            }
-        }
-        LineIndex { starts }
+        let ends = text.match_indices('\n').map(|(offset, _)| u32::try_from(offset + 1).unwrap_or(u32::MAX));
+        LineIndex { starts: std::iter::once(0).chain(ends).collect() }
     }
 
     /// The line and column of `offset`, both counted from 1; the column counts bytes.

@@ -31,6 +31,7 @@ mod fmt;
 mod fuzz;
 mod fuzz_component;
 mod fuzz_dataflow;
+mod fuzz_edits;
 mod fuzz_embedded;
 mod fuzz_machine;
 mod fuzz_plans;

@@ -1,5 +1,5 @@
-//! The harnesses of `dap::framing`, `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component`, `fuzz_embedded` and
-//! `fuzz_reply` on many inputs, the properties of `properties` on as many programs, and measurements that are drawn by
+//! The harnesses of `dap::framing`, `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_edits`, `fuzz_component`, `fuzz_embedded`
+//! and `fuzz_reply` on many inputs, the properties of `properties` on as many programs, and measurements that are drawn by
 //! chance: the same every time. `cargo test` leaves them out; `.ci/run` runs them in release.
 
 use fastrand::Rng;
@@ -11,6 +11,7 @@ use crate::evaluate::measured::a_model_is_not_told_to_differ_from_itself;
 use crate::fuzz::{expr_one, lang_parse_one};
 use crate::fuzz_component::{component_check_one, component_config_one, types};
 use crate::fuzz_dataflow::{dataflow_expr_one, dataflow_read_one};
+use crate::fuzz_edits::edits_one;
 use crate::fuzz_embedded::embedded_reads_one;
 use crate::fuzz_plans::plan_decode_one;
 use crate::fuzz_reply::reply_read_one;
@@ -34,6 +35,17 @@ fn lang_parse() {
     let mut random = Rng::with_seed(1);
     for _ in 0..N_INPUTS {
         lang_parse_one(&bytes(&mut random, 120));
+    }
+}
+
+#[test]
+#[ignore = "200,000 edits: run in release by .ci/run"]
+fn edits() {
+    let mut random = Rng::with_seed(13);
+    for _ in 0..N_INPUTS / 10 {
+        // The program, and ten edits of four bytes.
+        let bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(41).collect();
+        edits_one(&bytes);
     }
 }
 

@@ -1,8 +1,6 @@
 //! Finds what is wrong or doubtful in a program (spec `language.md`, "Diagnostics").
 
-use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 
 use crate::analysis::Analysis;
 use crate::analysis::call_graph::call_cycles;
@@ -13,19 +11,21 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
 use crate::english::callables::{Callable, Meaning, Names};
 use crate::english::phrase::mentioned_names;
-use crate::expr::{Expr, ExprKind};
-use crate::lower::names::Liveness;
+use crate::lower::alone::Alone;
 use crate::lower::{LoadOptions, with_plans};
 use crate::plan::check_plan;
 use crate::program::builtins::{Builtin, LOAD_FILE};
-use crate::program::{
-    Agent, AgentKind, Argument, CALL, CallSite, EVENT, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId,
-    Program, Returned, Signature, Step, StepKind, USER_MESSAGE,
-};
+use crate::program::{Agent, AgentKind, CallSite, Entry, OnLimit, Parameter, Playbook, PlaybookId, Program, Signature};
 use crate::span::Span;
 
 /// All findings about a program that is put together already.
-pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'_>) -> Vec<Diagnostic> {
+/// `alone` is what is known of its playbooks, by id.
+pub(crate) fn check(
+    program: &Program,
+    alone: &[&Alone],
+    later: &[String],
+    options: &LoadOptions<'_>,
+) -> Vec<Diagnostic> {
     let playbooks = program.playbooks.iter();
     let callables = playbooks.map(|playbook| Callable::new(playbook, &program.agent(playbook.agent).name));
     let signatures = with_plans(options.tools, &program.plans);
@@ -33,31 +33,30 @@ pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'
     let foreign = program.agents.iter().filter(|agent| agent.kind != AgentKind::Playbooks);
     let foreign = foreign.map(|agent| &*agent.name).collect();
     let open_world = options.open_world;
-    let mut check = Check { program, names, foreign, open_world, diagnostics: Vec::new() };
+    let mut check = Check { program, alone, names, foreign, open_world, diagnostics: Vec::new() };
     let (analysis, cycles) = (Analysis::new(program), call_cycles(program));
     for playbook in &program.playbooks {
         check.calls(playbook);
         check.limits(playbook);
-        check.reachability(playbook);
         check.recursion(playbook, &analysis, &cycles);
         check.own_names(playbook);
     }
-    let mut playbooks: Vec<Vec<&Playbook>> = vec![Vec::new(); program.agents.len()];
-    program.playbooks.iter().for_each(|playbook| playbooks[playbook.agent.0 as usize].push(playbook));
-    for (agent, playbooks) in program.agents.iter().zip(&playbooks) {
-        check.reads(agent, playbooks);
-    }
+    let mut playbooks: Vec<Vec<PlaybookId>> = vec![Vec::new(); program.agents.len()];
+    program.playbooks.iter().for_each(|playbook| playbooks[playbook.agent.0 as usize].push(playbook.id));
+    program.agents.iter().zip(&playbooks).for_each(|(agent, playbooks)| check.reads(agent, playbooks));
     check.entry();
     check.plans(options.tools, &signatures);
     let mut diagnostics = check.diagnostics;
     check_triggers(program, &mut diagnostics);
     check_unused(program, &mut diagnostics);
-    check_lines(program, &mut diagnostics);
+    check_lines(program, alone, &mut diagnostics);
+    diagnostics.extend(alone.iter().flat_map(|alone| alone.found.iter().cloned()));
     diagnostics
 }
 
 struct Check<'a> {
     program: &'a Program,
+    alone: &'a [&'a Alone],
     names: Names<'a>,
     /// Agents of which it is known only at run time what they can do: remote ones, people.
     foreign: HashSet<&'a str>,
@@ -188,30 +187,6 @@ impl Check<'_> {
         }
     }
 
-    /// The first line of each run of lines that nothing leads to.
-    fn reachability(&mut self, playbook: &Playbook) {
-        if playbook.mode == Mode::Goal {
-            return;
-        }
-        let reached = playbook.flow.reachable();
-        let is_reached = |step: &Step| reached[step.id.0 as usize];
-        for step in playbook.steps.iter().filter(|step| !is_reached(step)) {
-            let parent = step.parent.map(|parent| playbook.step(parent));
-            if parent.is_some_and(|parent| !is_reached(parent)) {
-                continue;
-            }
-            let before = playbook.steps[..step.id.0 as usize].iter().rev().find(|other| other.parent == step.parent);
-            if before.is_some_and(|before| !is_reached(before)) {
-                continue;
-            }
-            let mut warning = Diagnostic::warning("unreachable-line", step.span, "this line can't be reached");
-            if let Some(before) = before {
-                warning = warning.with_place(before.span, "nothing goes on behind this line");
-            }
-            self.diagnostics.push(warning);
-        }
-    }
-
     fn recursion(&mut self, playbook: &Playbook, analysis: &Analysis<&Program>, cycles: &[usize]) {
         for step in &playbook.steps {
             let Some(call) = step.call() else { continue };
@@ -227,26 +202,19 @@ impl Check<'_> {
 
     /// A callee that writes a name into its own frame which its caller has too and reads afterwards.
     fn own_names(&mut self, playbook: &Playbook) {
-        let mut shared: HashMap<PlaybookId, Vec<(Arc<str>, Span)>> = HashMap::new();
-        for callee in playbook.steps.iter().filter_map(|step| step.call()?.playbook) {
-            let body = self.program.playbook(callee);
-            if callee != playbook.id && body.mode == Mode::Steps {
-                shared.entry(callee).or_insert_with(|| shared_names(playbook, body));
-            }
-        }
-        let names = shared.values().flatten().map(|(name, _)| name.clone());
-        let liveness = Liveness::new(&playbook.steps, &playbook.flow, names);
-        for (step, call) in playbook.steps.iter().filter_map(|step| Some((step, step.call()?))) {
-            let Some(callee) = call.playbook.map(|id| self.program.playbook(id)) else { continue };
-            for (name, place) in shared.get(&callee.id).into_iter().flatten().map(|(name, place)| (name, *place)) {
+        for (line, names) in &self.alone[playbook.id.0 as usize].read_behind {
+            let Some(call) = playbook.step(*line).call() else { continue };
+            let Some(id) = call.playbook.filter(|id| *id != playbook.id) else { continue };
+            let callee = self.program.playbook(id);
+            for (name, place) in &self.alone[id.0 as usize].binds {
                 let is_result = call.result.as_ref().is_some_and(|result| result.name == *name);
-                if !is_result && liveness.is_live_behind(&playbook.flow, step.id, name) {
+                if !is_result && names.binary_search(name).is_ok() {
                     let message = format!(
                         "`{}` writes `${name}` into its own frame, so this playbook does not see the new value",
                         callee.name
                     );
                     let warning = Diagnostic::warning("own-name-read-by-caller", call.callee_span, message);
-                    let warning = warning.with_place(place, "written here");
+                    let warning = warning.with_place(*place, "written here");
                     self.diagnostics.push(warning.with_note("return it, or declare it with `variables:`"));
                 }
             }
@@ -254,52 +222,26 @@ impl Check<'_> {
     }
 
     /// Names that are read where nothing can have set them.
-    fn reads(&mut self, agent: &Agent, playbooks: &[&Playbook]) {
+    fn reads(&mut self, agent: &Agent, playbooks: &[PlaybookId]) {
         let in_agent = mentioned_names(&agent.description);
-        // Most programs read nothing that is not known otherwise.
-        let writers = LazyCell::new(|| {
-            let mut writers: HashMap<&str, BTreeSet<usize>> = HashMap::new();
-            for playbook in playbooks {
-                let written = playbook.steps.iter().flat_map(may_write);
-                let parameters = playbook.parameters.iter().map(|parameter| &parameter.name);
-                for name in written.chain(parameters) {
-                    writers.entry(name).or_default().insert(playbook.id.0 as usize);
-                }
+        let all = playbooks.iter().map(|id| (*id, self.alone[id.0 as usize]));
+        // By name the playbook that may write it; none: several may.
+        let mut writers: HashMap<&str, Option<PlaybookId>> = HashMap::new();
+        for (id, alone) in all.clone() {
+            for name in &alone.may_write {
+                writers.entry(name).and_modify(|writer| *writer = None).or_insert(Some(id));
             }
-            writers
-        });
-        for playbook in playbooks {
-            let mut told: BTreeSet<Arc<str>> = BTreeSet::new();
-            let written = LazyCell::new(|| {
-                let mut written: HashMap<&str, Vec<&Step>> = HashMap::new();
-                for step in &playbook.steps {
-                    may_write(step).for_each(|name| written.entry(name).or_default().push(step));
+        }
+        for (id, alone) in all {
+            for (name, span) in &alone.needs {
+                let is_known = agent.variables.iter().any(|variable| variable.name == *name) || in_agent.contains(name);
+                if is_known || writers.get(&**name).is_some_and(|writer| *writer != Some(id)) {
+                    continue;
                 }
-                written
-            });
-            let described = mentioned_names(&playbook.description);
-            for step in &playbook.steps {
-                for (name, span) in needed_names(step) {
-                    let is_known = playbook.own.contains(&name)
-                        || is_given(&name)
-                        || agent.variables.iter().any(|variable| variable.name == name)
-                        || in_agent.contains(&name)
-                        || described.contains(&name);
-                    let elsewhere = |writers: &BTreeSet<usize>| writers.iter().any(|&id| id != playbook.id.0 as usize);
-                    let before = |line: &&Step| line.id < step.id || in_until(playbook, step, line);
-                    // The first place where a name is needed decides.
-                    if !told.insert(name.clone())
-                        || is_known
-                        || writers.get(&*name).is_some_and(elsewhere)
-                        || written.get(&*name).is_some_and(|lines| lines.iter().any(before))
-                    {
-                        continue;
-                    }
-                    let message = format!("`${name}` is read here, but no line sets it before");
-                    let warning = Diagnostic::warning("read-before-written", span, message);
-                    let advice = "set it in an earlier line, make it a parameter, or declare it with `variables:`";
-                    self.diagnostics.push(warning.with_note(advice));
-                }
+                let message = format!("`${name}` is read here, but no line sets it before");
+                let warning = Diagnostic::warning("read-before-written", *span, message);
+                let advice = "set it in an earlier line, make it a parameter, or declare it with `variables:`";
+                self.diagnostics.push(warning.with_note(advice));
             }
         }
     }
@@ -310,82 +252,6 @@ impl Check<'_> {
             let message =
                 "no playbook has `At the beginning`, so a session begins with this agent's description as goal";
             self.diagnostics.push(Diagnostic::note("implicit-root", agent.title_span, message));
-        }
-    }
-}
-
-/// Names that exist without being set by a line.
-fn is_given(name: &str) -> bool {
-    matches!(name, USER_MESSAGE | CALL | EVENT) || name.starts_with('_')
-}
-
-/// The names that a line may set: a model that is asked to do a line can set whatever the line mentions.
-fn may_write(step: &Step) -> impl Iterator<Item = &Arc<str>> {
-    step.writes.iter().chain(step.reads.iter().filter(|_| !step.explicit))
-}
-
-/// Whether `line` stands in the body of the `until` loop whose header is `header`: the body runs first.
-fn in_until(playbook: &Playbook, header: &Step, line: &Step) -> bool {
-    let parents = std::iter::successors(line.parent, |&id| playbook.step(id).parent);
-    matches!(header.kind, StepKind::Loop(Loop::Until { .. })) && parents.into_iter().any(|id| id == header.id)
-}
-
-/// The names that a callee is certain to write into its own frame and that its caller has in its own too, each
-/// with the first place where it is written. Names that are bound anew each time are not meant: parameters and
-/// loop variables.
-fn shared_names(caller: &Playbook, callee: &Playbook) -> Vec<(Arc<str>, Span)> {
-    let loops = callee.steps.iter().filter(|step| matches!(step.kind, StepKind::Loop(_)));
-    let mut seen: BTreeSet<&str> = loops.flat_map(|step| step.kind.targets()).map(|target| &*target.name).collect();
-    seen.extend(callee.parameters.iter().map(|parameter| &*parameter.name));
-    let mut shared = Vec::new();
-    for target in callee.steps.iter().flat_map(|step| step.kind.targets()) {
-        let both_own = callee.own.contains(&target.name) && caller.own.contains(&target.name);
-        if both_own && seen.insert(&target.name) {
-            shared.push((target.name.clone(), target.span));
-        }
-    }
-    shared
-}
-
-/// The names without whose values the line can't be done, each with a place.
-fn needed_names(step: &Step) -> Vec<(Arc<str>, Span)> {
-    let mut needed = Vec::new();
-    let mut add = |expr: &Expr| add_references(expr, &mut needed);
-    match &step.kind {
-        StepKind::Branch { condition: expr, .. }
-        | StepKind::Loop(Loop::ForEach { list: expr, .. } | Loop::Repeat { count: expr })
-        | StepKind::Loop(Loop::While { condition: expr } | Loop::Until { condition: expr, .. })
-        | StepKind::Assign { value: expr, .. } => expr.iter().for_each(add),
-        StepKind::Return(Returned::Value(value)) => add(value),
-        StepKind::Return(Returned::Call(call)) | StepKind::Call(call) => {
-            call.arguments.iter().flatten().for_each(|argument: &Argument| add(&argument.value));
-        }
-        StepKind::Say { literal: Some(text) } => {
-            needed.extend(mentioned_names(text).into_iter().map(|name| (name, step.span)));
-        }
-        StepKind::Return(Returned::Nothing | Returned::Words)
-        | StepKind::End
-        | StepKind::Break
-        | StepKind::Continue
-        | StepKind::Ask { .. }
-        | StepKind::Say { literal: None }
-        | StepKind::Free
-        | StepKind::Gone(_) => {}
-    }
-    needed
-}
-
-/// A name whose presence is asked for may be missing.
-fn add_references(expr: &Expr, needed: &mut Vec<(Arc<str>, Span)>) {
-    match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Test { .. } => {}
-        ExprKind::Reference(reference) => needed.push((reference.name.clone(), expr.span)),
-        ExprKind::List(items) | ExprKind::Text(items) => items.iter().for_each(|item| add_references(item, needed)),
-        ExprKind::Map(members) => members.iter().for_each(|(_, value)| add_references(value, needed)),
-        ExprKind::Unary(_, operand) | ExprKind::Length(operand) => add_references(operand, needed),
-        ExprKind::Binary(_, left, right) | ExprKind::Range(left, right) => {
-            add_references(left, needed);
-            add_references(right, needed);
         }
     }
 }

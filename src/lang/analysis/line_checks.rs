@@ -1,12 +1,13 @@
 //! Findings about names and values of lines and triggers: misspelt variables, triggers on variables that nothing sets,
 //! comparisons that can never be true.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::Spelling;
 use crate::expr::{BinaryOperator as Op, Expr, ExprKind, scan_name};
+use crate::lower::alone::Alone;
 use crate::program::{
     Agent, Mode, Playbook, Program, Step, StepKind, TriggerKind, Type, TypeKind, USER_MESSAGE, one_of,
 };
@@ -14,10 +15,10 @@ use crate::span::Span;
 use crate::value::Value;
 
 /// Adds the findings of all agents.
-pub(crate) fn check_lines(program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+pub(crate) fn check_lines(program: &Program, alone: &[&Alone], diagnostics: &mut Vec<Diagnostic>) {
     for agent in &program.agents {
         let playbooks: Vec<&Playbook> = agent.playbooks.iter().map(|id| program.playbook(*id)).collect();
-        Variables::new(agent, &playbooks).check(&playbooks, diagnostics);
+        Variables::new(agent, &playbooks, alone).check(&playbooks, diagnostics);
         for playbook in playbooks {
             let compared = playbook.steps.iter().filter_map(|step| Some((step.kind.condition()?, step.span)));
             let watched = playbook.triggers.iter().filter_map(|trigger| {
@@ -43,16 +44,12 @@ struct Variables<'a> {
 }
 
 impl<'a> Variables<'a> {
-    fn new(agent: &'a Agent, playbooks: &[&'a Playbook]) -> Self {
+    fn new(agent: &'a Agent, playbooks: &[&'a Playbook], alone: &[&'a Alone]) -> Self {
         let (mut set, mut n_lines) = (HashSet::from([USER_MESSAGE, "call", "event"]), HashMap::new());
         set.extend(agent.variables.iter().map(|variable| &*variable.name));
-        for playbook in playbooks {
-            set.extend(playbook.parameters.iter().map(|parameter| &*parameter.name));
-            for step in &playbook.steps {
-                set.extend(step.kind.targets().iter().map(|target| &*target.name));
-                let names: BTreeSet<&str> = step.reads.iter().chain(&step.writes).map(|name| &**name).collect();
-                names.into_iter().for_each(|name| *n_lines.entry(name).or_default() += 1);
-            }
+        for alone in playbooks.iter().map(|playbook| alone[playbook.id.0 as usize]) {
+            set.extend(alone.sets.iter().map(|name| &**name));
+            alone.n_lines.iter().for_each(|(name, n)| *n_lines.entry(&**name).or_default() += n);
         }
         let has_goal = playbooks.iter().any(|playbook| playbook.mode == Mode::Goal);
         Variables { set, n_lines, has_goal, spelling: Spelling::default() }

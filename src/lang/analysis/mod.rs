@@ -55,6 +55,11 @@ impl<P: Borrow<Program>> Analysis<P> {
         self.program.borrow()
     }
 
+    /// What it was about.
+    pub fn into_program(self) -> P {
+        self.program
+    }
+
     /// Whether any playbook limits its frames; most programs need not look.
     pub fn has_frame_limits(&self) -> bool {
         self.has_frame_limits

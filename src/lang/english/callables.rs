@@ -1,6 +1,6 @@
 //! What can be called from the lines of one agent, and what a name as written there means.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::diagnostic::spelling::{Spelling, Vocabulary};
@@ -64,6 +64,27 @@ pub(crate) struct Names<'a> {
     /// The words of the names of playbooks, and the names of all variables.
     title_words: OnceCell<Vocabulary>,
     variables: HashSet<String>,
+    /// The variables that there were before and are not now, or the other way round.
+    changed: Vec<String>,
+    asked: RefCell<BTreeSet<String>>,
+    /// What comparing names had cost when `asked` was taken last.
+    work: Cell<usize>,
+}
+
+/// What a reading asked that other texts than its own, and readings before it, have a part in.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    /// Words of which it mattered whether the program has a variable of this name.
+    variables: BTreeSet<String>,
+    /// Whether names were compared, which is done only so often.
+    has_compared: bool,
+}
+
+/// What names leave for others that are the same but for variables.
+#[derive(Debug, Default)]
+pub(crate) struct UsedNames {
+    title_words: OnceCell<Vocabulary>,
+    variables: HashSet<String>,
 }
 
 impl<'a> Names<'a> {
@@ -88,6 +109,9 @@ impl<'a> Names<'a> {
             spelling: Spelling::default(),
             title_words: OnceCell::new(),
             variables: HashSet::new(),
+            changed: Vec::new(),
+            asked: RefCell::default(),
+            work: Cell::default(),
         };
         for (index, playbook) in playbooks.iter().enumerate() {
             names.qualified.entry((playbook.agent_name, playbook.name)).or_insert(index);
@@ -118,14 +142,39 @@ impl<'a> Names<'a> {
         self
     }
 
+    /// With what was found out for names that were the same but for variables.
+    pub(crate) fn with_used(mut self, used: UsedNames) -> Self {
+        self.changed = self.variables.symmetric_difference(&used.variables).cloned().collect();
+        self.title_words = used.title_words;
+        self
+    }
+
     /// Whether the program has a variable of this name.
     pub(crate) fn is_variable(&self, name: &str) -> bool {
+        self.asked.borrow_mut().insert(name.to_owned());
         self.variables.contains(name)
+    }
+
+    /// What was asked since this was taken last.
+    pub(crate) fn take_asked(&self) -> Asked {
+        let work = self.spelling.work();
+        Asked { variables: self.asked.take(), has_compared: self.work.replace(work) != work }
+    }
+
+    /// Whether the same would be answered as before: by names that are the same but for variables.
+    pub(crate) fn would_answer(&self, asked: &Asked) -> bool {
+        !asked.has_compared && !self.changed.iter().any(|name| asked.variables.contains(name))
+    }
+
+    /// What can be used again for names that are the same but for variables.
+    pub(crate) fn into_used(self) -> UsedNames {
+        UsedNames { title_words: self.title_words, variables: self.variables }
     }
 
     /// The words of the names of all playbooks.
     pub(crate) fn title_words(&self) -> &Vocabulary {
-        self.title_words.get_or_init(|| Vocabulary::new(self.plain.keys().flat_map(|(_, words)| words.iter().cloned())))
+        let words = || self.plain.keys().flat_map(|(_, words)| words.iter().cloned());
+        self.title_words.get_or_init(|| Vocabulary::new(words()))
     }
 
     /// What `name` means in a line of `agent`.

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use crate::diagnostic::Diagnostic;
+use crate::lower::kept::Kept;
 use crate::lower::settings::{FRONT_MATTER, Setting, read_front_matter};
 use crate::plan::PlanLanguage;
 use crate::source::ast::FileTree;
-use crate::source::{ImportRequest, SourceText, parse};
+use crate::source::{ImportRequest, SourceText};
 use crate::span::{FileId, Sources, Span};
 use crate::value::Value;
 
@@ -53,10 +54,11 @@ struct Wanted {
     span: Span,
 }
 
-/// Reads `roots` and all they import.
+/// Reads `roots` and all they import. What was kept of them is taken where a text is the same.
 pub(crate) fn load_files(
     roots: Vec<SourceText>,
     read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
+    kept: &mut Kept,
 ) -> Files {
     let mut files = Files::default();
     let mut wanted = VecDeque::new();
@@ -64,12 +66,12 @@ pub(crate) fn load_files(
         if is_plan(&root.name) {
             files.add_plan(root, None);
         } else {
-            files.add(root, &mut wanted);
+            files.add(root, &mut wanted, kept);
         }
     }
     // A queue, so that imported files stand in the order in which a reader meets them.
     while let Some(import) = wanted.pop_front() {
-        files.follow(&import, read, &mut wanted);
+        files.follow(&import, read, &mut wanted, kept);
     }
     files
 }
@@ -80,11 +82,11 @@ impl Files {
         self.sources.get(file).map_or("", |file| &file.text)
     }
 
-    fn add(&mut self, source: SourceText, wanted: &mut VecDeque<Wanted>) -> usize {
+    fn add(&mut self, source: SourceText, wanted: &mut VecDeque<Wanted>, kept: &mut Kept) -> usize {
         let from = self.files.len();
         let file = self.sources.add(source.name, source.text);
         let text = self.sources.get(file).map(|file| file.text.clone()).unwrap_or_default();
-        let tree = parse::parse(file, &text);
+        let tree = kept.tree(file, &text);
         let settings = match tree.front_matter {
             Some(span) => read_front_matter(&text, span, &mut self.diagnostics),
             None => Vec::new(),
@@ -135,6 +137,7 @@ impl Files {
         import: &Wanted,
         read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
         wanted: &mut VecDeque<Wanted>,
+        kept: &mut Kept,
     ) {
         let Wanted { from, agent, ref path, span } = *import;
         if path.starts_with("http://") || path.starts_with("https://") {
@@ -167,7 +170,7 @@ impl Files {
             .position(|file| self.sources.get(file.tree.file).is_some_and(|known| *known.name == *source.name));
         let to = match known {
             Some(to) => to,
-            None => self.add(source, wanted),
+            None => self.add(source, wanted, kept),
         };
         if let Some(back) = self.path_between(to, from) {
             let mut error =

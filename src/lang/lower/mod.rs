@@ -1,11 +1,15 @@
 //! Trees to program: names, signatures, metadata, lines, graphs, and what a session begins with.
 
 mod agents;
+pub(crate) mod alone;
 mod flow;
 pub(crate) mod heading;
+pub(crate) mod kept;
 pub(crate) mod load;
 pub(crate) mod names;
+mod places;
 mod playbooks;
+mod reparse;
 pub(crate) mod settings;
 mod steps;
 
@@ -13,11 +17,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::english::callables::{Callable, Names};
+use crate::english::callables::Names;
 use crate::english::phrase::mentioned_names;
 use crate::english::reading::Surroundings;
 use crate::english::triggers::topics::Topics;
 use crate::lower::agents::{AgentPlan, empty_agent, plan_agents};
+use crate::lower::alone::Alone;
+use crate::lower::kept::{Kept, Known, PlaybookReading, Readings};
 use crate::lower::load::{Files, load_files};
 use crate::lower::names::sort_names;
 use crate::lower::playbooks::{PlaybookDraft, root_playbook};
@@ -48,28 +54,28 @@ pub struct LoadOptions<'a> {
 /// What `lower` gives: the program, and what the checks need besides it.
 pub(crate) struct Lowered {
     pub(crate) program: Program,
-    /// Names that exist but can't be run yet: plans, functions in Python fences.
-    pub(crate) later: Vec<String>,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) readings: Readings,
 }
 
 /// The program of one file, without what it imports, and the paths of that.
 pub(crate) fn lower_alone(text: &str) -> (Program, Vec<String>) {
     let mut imports = Vec::new();
     let root = SourceText { name: "program.md".to_owned(), text: text.to_owned() };
-    let files = load_files(vec![root], &mut |request| {
+    let mut read = |request: &crate::source::ImportRequest<'_>| {
         imports.push(request.path.to_owned());
         Err(String::new())
-    });
-    (lower(files, &LoadOptions::default()).program, imports)
+    };
+    let files = load_files(vec![root], &mut read, &mut Kept::default());
+    (lower(files, &LoadOptions::default(), Kept::default()).program, imports)
 }
 
-/// Makes the program of all files.
-pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
+/// Makes the program of all files. What was kept of it is taken where the text is the same.
+pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, kept: Kept) -> Lowered {
     let mut diagnostics = std::mem::take(&mut files.diagnostics);
     let programs = read_plans(&files, &mut diagnostics);
     // To who calls it a plan is like a tool: a name, parameters, a result.
-    let signatures = with_plans(options.tools, &programs);
+    let signatures: Arc<[Signature]> = with_plans(options.tools, &programs).into();
     let tools = ToolNames::new(signatures.iter().map(|tool| &*tool.name), options.others);
     let plans = plan_agents(&files, &tools, &mut diagnostics);
     let mut later = Vec::new();
@@ -85,16 +91,28 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
         }
     }
     check_duplicates(&plans, &drafts, &mut diagnostics);
-    let agent_name = |agent: AgentId| &*plans[agent.0 as usize].agent.name;
-    let callables = drafts.iter().map(|draft| Callable::new(&draft.playbook, agent_name(draft.playbook.agent)));
-    let agent_names = plans.iter().map(|plan| &*plan.agent.name);
-    let names = Names::new(callables.collect(), &signatures, &later, agent_names)
-        .with_variables(files.sources.iter().map(|(_, file)| &*file.text));
+    let known = Known::new(&plans, &drafts, &signatures, later);
+    let agent_names = known.agents.iter().map(|agent| &*agent.name);
+    let mut kept = kept.if_known(&known);
+    let names = Names::new(known.callables().collect(), &known.signatures, &known.later, agent_names)
+        .with_variables(files.sources.iter().map(|(_, file)| &*file.text))
+        .with_used(kept.as_mut().map(Kept::take_names).unwrap_or_default());
     let around = |agent: AgentId| Surroundings { names: &names, agent, has_children: false };
-    let mut playbooks: Vec<Playbook> = Vec::new();
+    let mut playbooks: Vec<Playbook> = Vec::with_capacity(drafts.len());
+    let mut readings: Vec<PlaybookReading> = Vec::with_capacity(drafts.len());
     for draft in &drafts {
         let source = files.text(draft.tree.heading.title.file);
-        playbooks.push(draft.lower(source, around(draft.playbook.agent), &mut diagnostics));
+        let before = kept.as_mut().and_then(|kept| kept.playbook(&draft.playbook, source, &names));
+        let (playbook, reading) = before.unwrap_or_else(|| {
+            let mut found = Vec::new();
+            let mut playbook = draft.lower(source, around(draft.playbook.agent), &mut found);
+            sort_all_names(&mut playbook, known.declared(draft.playbook.agent));
+            let alone = Alone::of(&playbook);
+            (playbook, PlaybookReading { found, asked: names.take_asked(), alone })
+        });
+        diagnostics.extend(reading.found.iter().cloned());
+        playbooks.push(playbook);
+        readings.push(reading);
     }
     let mut agents: Vec<Agent> = plans.iter().map(|plan| plan.agent.clone()).collect();
     for playbook in &playbooks {
@@ -109,15 +127,18 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     if let Entry::Root(id) = entry
         && let Some(plan) = plans.iter().find(|plan| plan.agent.kind == AgentKind::Playbooks)
     {
-        playbooks.push(root_playbook(id, plan, &playbooks, &files, around(plan.agent.id)));
+        let mut root = root_playbook(id, plan, &playbooks, &files, around(plan.agent.id));
+        sort_all_names(&mut root, known.declared(plan.agent.id));
+        playbooks.push(root);
     }
-    sort_all_names(&agents, &mut playbooks);
     for agent in &mut agents {
         find_topics(agent, &mut playbooks);
         agent.triggers = TriggerIndex::new(agent.playbooks.iter().flat_map(|id| &playbooks[id.0 as usize].triggers));
     }
     let settings = read_settings(&files, &mut diagnostics);
     let tools = read_tool_list(&files, &tools, &mut diagnostics);
+    let names = names.into_used();
+    let trees = files.files.into_iter().map(|file| file.tree).collect();
     let mut program = Program {
         sources: files.sources,
         agents,
@@ -129,7 +150,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
         entry,
     };
     program.called_by_plans = called_by_plans(&program);
-    Lowered { program, later, diagnostics }
+    Lowered { program, diagnostics, readings: Readings { trees, known, playbooks: readings, names } }
 }
 
 /// Reads the plans; of two of a name the first is called by it, which is an error.
@@ -230,16 +251,13 @@ fn find_entry(agents: &[Agent], playbooks: &[Playbook]) -> Entry {
     }
 }
 
-fn sort_all_names(agents: &[Agent], playbooks: &mut [Playbook]) {
-    for playbook in playbooks {
-        let in_triggers: BTreeSet<Arc<str>> =
-            playbook.triggers.iter().flat_map(|trigger| mentioned_names(&trigger.text)).collect();
-        let in_texts =
-            [&playbook.description, &playbook.notes].into_iter().flat_map(|text| mentioned_names(text)).collect();
-        let variables = &agents[playbook.agent.0 as usize].variables;
-        let declared = |name: &str| variables.iter().any(|variable| &*variable.name == name);
-        sort_names(playbook, &in_triggers, &in_texts, &declared);
-    }
+/// Sorts the names of a playbook whose agent has these variables.
+fn sort_all_names(playbook: &mut Playbook, declared: &[Arc<str>]) {
+    let in_triggers: BTreeSet<Arc<str>> =
+        playbook.triggers.iter().flat_map(|trigger| mentioned_names(&trigger.text)).collect();
+    let in_texts =
+        [&playbook.description, &playbook.notes].into_iter().flat_map(|text| mentioned_names(text)).collect();
+    sort_names(playbook, &in_triggers, &in_texts, &|name| declared.iter().any(|variable| **variable == *name));
 }
 
 /// What the triggers in words of an agent wait for.

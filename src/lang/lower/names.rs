@@ -97,7 +97,7 @@ impl Liveness {
 
 /// How many names are solved for together: a bound for the memory that a hostile playbook takes, which is this
 /// many bits per line.
-const NAMES_AT_ONCE: usize = 4096;
+pub(super) const NAMES_AT_ONCE: usize = 4096;
 
 /// Sorts the names of a playbook into own and outer. `in_triggers` count as read first, `declared` exist from
 /// the start and are never own, `in_texts` are mentioned by description and notes.

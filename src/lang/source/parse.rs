@@ -38,24 +38,40 @@ pub(crate) const FORMAT_OFF: &str = "<!-- fmt: off -->";
 /// What comes after this line is formatted again.
 pub(crate) const FORMAT_ON: &str = "<!-- fmt: on -->";
 
-/// Reads one file, whose whole text is `text`. Total: any text gives a tree, every span lies inside the file.
-pub(crate) fn parse(file: FileId, text: &str) -> FileTree {
+/// What a file begins with.
+#[derive(PartialEq)]
+pub(crate) struct Beginning {
+    front_matter: Option<Span>,
+    lost: Option<(Span, &'static str)>,
+    /// Where the text after it begins.
+    from: usize,
+}
+
+/// Reads what a file begins with: marks, and front matter or what looks like it.
+pub(crate) fn read_beginning(file: FileId, text: &str) -> Beginning {
     let mut from = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     if text[from..].starts_with("#!") {
         from += line_length(&text[from..]);
     }
-    let (mut front_matter, mut lost) = (None, None);
+    let span = |range: Range<usize>| Span::new(file, range.start, range.end);
     match front_matter::find(text, from) {
-        Found::Yaml(content, end) => {
-            front_matter = Some(Span::new(file, content.start, content.end));
-            from = end;
-        }
-        Found::Lost(mark, advice) => lost = Some((Span::new(file, mark.start, mark.end), advice)),
-        Found::Nothing => {}
+        Found::Yaml(content, end) => Beginning { front_matter: Some(span(content)), lost: None, from: end },
+        Found::Lost(mark, advice) => Beginning { front_matter: None, lost: Some((span(mark), advice)), from },
+        Found::Nothing => Beginning { front_matter: None, lost: None, from },
     }
-    let blocks = markdown::parse(text, from);
-    let tree = Builder { file, text, blocks: &blocks }.build(from, front_matter);
-    FileTree { lost_front_matter: lost, ..tree }
+}
+
+/// Reads one file, whose whole text is `text`. Total: any text gives a tree, every span lies inside the file.
+pub(crate) fn parse(file: FileId, text: &str) -> FileTree {
+    let Beginning { front_matter, lost, from } = read_beginning(file, text);
+    FileTree { front_matter, lost_front_matter: lost, ..parse_part(file, text, from..text.len()) }
+}
+
+/// Reads a part of a file, as if nothing stood before and after it.
+pub(crate) fn parse_part(file: FileId, text: &str, part: Range<usize>) -> FileTree {
+    let text = text.get(..part.end).unwrap_or(text);
+    let blocks = markdown::parse(text, part.start);
+    Builder { file, text, blocks: &blocks }.build(part.start)
 }
 
 /// What a segment of the file begins with.
@@ -83,10 +99,10 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(&self, from: usize, front_matter: Option<Span>) -> FileTree {
+    fn build(&self, from: usize) -> FileTree {
         let preamble = AgentTree { heading: None, body: Body::default(), playbooks: Vec::new() };
-        let mut tree =
-            FileTree { file: self.file, front_matter, lost_front_matter: None, preamble, agents: Vec::new() };
+        let (front_matter, lost_front_matter) = (None, None);
+        let mut tree = FileTree { file: self.file, front_matter, lost_front_matter, preamble, agents: Vec::new() };
         for segment in self.segments() {
             let Some(heading) = segment.heading.clone() else {
                 self.add_body(&mut tree.preamble.body, from..segment.end, &segment.blocks, &AGENT_KEYS);

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gen_lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 
 use crate::lang::kind::{self, Kind};
-use crate::span::{LineIndex, Span};
+use crate::span::{LineIndex, SourceFile, Span};
 
 /// A longer text is not read.
 const MAX_BYTES: usize = 4 << 20;
@@ -23,7 +24,7 @@ pub(super) enum Columns {
 /// A text, and where its lines begin.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
-    text: String,
+    text: Arc<str>,
     lines: LineIndex,
 }
 
@@ -42,9 +43,14 @@ pub(super) struct Document {
 pub(super) struct Documents(HashMap<String, Document>);
 
 impl Text {
-    pub(super) fn new(text: impl Into<String>) -> Text {
+    pub(super) fn new(text: impl Into<Arc<str>>) -> Text {
         let text = text.into();
         Text { lines: LineIndex::new(&text), text }
+    }
+
+    /// That of a program's file.
+    pub(super) fn of(file: &SourceFile) -> Text {
+        Text { text: file.text.clone(), lines: file.lines.clone() }
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -105,9 +111,7 @@ impl Text {
                 if start > end {
                     return false;
                 }
-                let mut text = std::mem::take(&mut self.text);
-                text.replace_range(start..end, &part.text);
-                *self = Text::new(text);
+                *self = Text::new([&self.text[..start], &part.text, &self.text[end..]].concat());
                 true
             }
         }

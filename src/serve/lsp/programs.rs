@@ -7,8 +7,9 @@ use playhouse_ide::{Tools, View};
 
 use crate::diagnostic::Diagnostic;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};
-use crate::host::program::{ToolInventory, load_files_by};
-use crate::lang;
+use crate::host::program::{ToolInventory, load_files_by, load_roots_again, read_roots};
+use crate::lang::program::Program;
+use crate::lang::{Readings, SourceText};
 use crate::serve::lsp::documents::{Document, Documents, Text};
 use crate::serve::show::tools::about_tool;
 use crate::span::{FileId, Span};
@@ -19,6 +20,8 @@ pub(super) struct Loaded {
     root: String,
     survey: Survey,
     pub(super) view: View,
+    /// What reading it gave besides, for the next time.
+    readings: Readings,
     /// The texts of its files, in their order.
     pub(super) texts: Vec<Text>,
 }
@@ -65,27 +68,37 @@ impl Survey {
     }
 }
 
-impl Survey {
-    /// The program that begins with a file; `text` gives those of its files that are other than on disk.
-    fn load<'t>(&self, root: &str, text: &mut dyn FnMut(&str) -> Option<&'t str>) -> Option<lang::Loaded> {
-        let mut read = |path: &Path| match text(&path.to_string_lossy()) {
-            Some(text) => Ok(text.to_owned()),
-            None => std::fs::read_to_string(path),
-        };
-        load_files_by(&[PathBuf::from(root)], &self.inventory, &mut read).ok().map(|(_, loaded)| loaded)
-    }
-}
-
 impl Loaded {
     /// The texts that are open stand in the place of those in files; none: its first file cannot be read.
     fn load(root: &str, survey: Survey, documents: &Documents) -> Option<Loaded> {
-        let mut loaded = survey.load(root, &mut |name| documents.get(name).map(|document| document.text.as_str()))?;
+        let roots = read_roots(&[PathBuf::from(root)], &mut |path| read(path, documents)).ok()?;
+        Some(Loaded::of(root.to_owned(), None, roots, survey, documents))
+    }
+
+    /// As it is now; as it was, if its first file cannot be read.
+    fn again(self, survey: Option<Survey>, documents: &Documents) -> Loaded {
+        let Ok(roots) = read_roots(&[PathBuf::from(&self.root)], &mut |path| read(path, documents)) else {
+            return self;
+        };
+        let before = (self.view.into_loaded().program, self.readings);
+        Loaded::of(self.root, Some(before), roots, survey.unwrap_or(self.survey), documents)
+    }
+
+    fn of(
+        root: String,
+        before: Option<(Program, Readings)>,
+        roots: Vec<SourceText>,
+        survey: Survey,
+        documents: &Documents,
+    ) -> Loaded {
+        let mut read = |path: &Path| read(path, documents);
+        let (mut loaded, readings) = load_roots_again(before, roots, &survey.inventory, &mut read);
         if let Some(trouble) = &survey.trouble {
             loaded.diagnostics.insert(0, Diagnostic::error("tools", Span::default(), trouble.clone()));
         }
-        let texts = loaded.program.sources.iter().map(|(_, file)| Text::new(&*file.text)).collect();
+        let texts = loaded.program.sources.iter().map(|(_, file)| Text::of(file)).collect();
         let view = View::new(loaded, survey.tools.clone());
-        Some(Loaded { root: root.to_owned(), survey, view, texts })
+        Loaded { root, survey, view, readings, texts }
     }
 
     /// The names of its files.
@@ -98,9 +111,22 @@ impl Loaded {
         self.texts.get(file.0 as usize)
     }
 
-    /// The same program with other texts.
+    /// The same program with other texts in the place of some.
     pub(super) fn with_texts<'t>(&self, text: &mut dyn FnMut(&str) -> Option<&'t str>) -> Option<View> {
-        Some(View::new(self.survey.load(&self.root, text)?, self.survey.tools.clone()))
+        let mut read = |path: &Path| match text(&path.to_string_lossy()) {
+            Some(text) => Ok(text.to_owned()),
+            None => std::fs::read_to_string(path),
+        };
+        let loaded = load_files_by(&[PathBuf::from(&self.root)], &self.survey.inventory, &mut read);
+        Some(View::new(loaded.ok()?.1, self.survey.tools.clone()))
+    }
+}
+
+/// The text of a file: as it is open, else as it is on the disk.
+fn read(path: &Path, documents: &Documents) -> std::io::Result<String> {
+    match documents.get(&path.to_string_lossy()) {
+        Some(document) => Ok(document.text.as_str().to_owned()),
+        None => std::fs::read_to_string(path),
     }
 }
 
@@ -123,14 +149,12 @@ impl Programs {
         if changed.is_empty() {
             return false;
         }
-        for program in &mut self.all {
-            if is_disk_changed || changed.iter().any(|name| program.view.file(name).is_some()) {
-                let survey = if is_disk_changed { Survey::of(&program.root) } else { program.survey.clone() };
-                if let Some(loaded) = Loaded::load(&program.root, survey, documents) {
-                    *program = loaded;
-                }
-            }
-        }
+        let is_changed = |program: &Loaded| changed.iter().any(|name| program.view.file(name).is_some());
+        let again = |program: Loaded| {
+            let survey = is_disk_changed.then(|| Survey::of(&program.root));
+            if survey.is_some() || is_changed(&program) { program.again(survey, documents) } else { program }
+        };
+        self.all = std::mem::take(&mut self.all).into_iter().map(again).collect();
         for name in changed.iter().filter(|name| documents.get(name).is_some_and(Document::is_playbook)) {
             if self.of(name).next().is_none() {
                 self.all.extend(Loaded::load(name, Survey::of(name), documents));
