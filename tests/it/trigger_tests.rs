@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use playhouse::lang::files::trigger_table::{TriggerCase, TriggerTable, TriggerUpdate};
 use playhouse::lang::program::{Program, TriggerId};
-use playhouse::serve::cli::trigger_tests::{
-    Judged, TableOptions, TableOutcome, TriggerCase, TriggerTable, TriggerUpdate, judge, run_table,
-};
+use playhouse::serve::cli::trigger_tests::{Judged, TableOptions, TableOutcome, judge, run_table};
 use playhouse::span::Sources;
 use playhouse::value::Value;
 

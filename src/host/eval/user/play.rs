@@ -4,14 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::database::{check_tools, look};
-use super::form::{Limit, UserFile};
 use super::speaker::{Done, Spoken, invented, speak};
 use crate::diagnostic::Diagnostic;
-use crate::host::checks::{Checks, ReadSchema, Verdict, Verified, Written, verify};
+use crate::host::checks::{Checks, ReadSchema, Verdict, Verified, verify};
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::judge::Judge;
-use crate::host::judge::transcript::{Transcript, TranscriptLine};
+use crate::host::judge::transcript::Transcript;
 use crate::host::launch::{Launch, LaunchError, Opened, Source, StartOptions, inventory};
 use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::{Llm, ModelKind};
@@ -19,7 +18,9 @@ use crate::host::patterns::{Polarity, answer};
 use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription, Wanted};
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
-use crate::lang::evaluation::checks::CheckKind;
+use crate::lang::evaluation::checks::{CheckKind, Written};
+use crate::lang::files::judge_file::TranscriptLine;
+use crate::lang::files::user_file::{Limit, UserFile};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Usage;
 

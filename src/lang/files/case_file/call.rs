@@ -1,7 +1,7 @@
 //! Calls of tools as files of cases write them: `Name(argument: JSON) -> JSON`.
 
-use crate::host::case_file::item::{Wrong, json, wrong};
-use crate::lang::expr::scan_name;
+use crate::expr::scan_name;
+use crate::files::case_file::item::{Wrong, json, wrong};
 use crate::value::{Map, Value};
 
 /// A tool call.
@@ -26,7 +26,7 @@ pub enum ExpectedResult {
 
 impl ExpectedCall {
     /// As it is written.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let arguments: Vec<String> = self.arguments.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let result = match &self.result {
             Some(ExpectedResult::Value(value)) => format!(" -> {value}"),
@@ -38,7 +38,10 @@ impl ExpectedCall {
 }
 
 /// `Name(argument: JSON, …)`, with ` -> JSON` or ` !! error` after it.
-pub(crate) fn call(item: &str) -> Result<ExpectedCall, Wrong> {
+///
+/// # Errors
+/// It is no call.
+pub fn call(item: &str) -> Result<ExpectedCall, Wrong> {
     let form = || {
         wrong(
             "bad-call",
@@ -62,7 +65,10 @@ pub(crate) fn call(item: &str) -> Result<ExpectedCall, Wrong> {
 
 /// The call that a text begins with, `Name(argument: JSON, …)`, and what stands after it; none: it begins with something
 /// else.
-pub(crate) fn leading_call(text: &str) -> Result<Option<(ExpectedCall, &str)>, Wrong> {
+///
+/// # Errors
+/// An argument is no JSON.
+pub fn leading_call(text: &str) -> Result<Option<(ExpectedCall, &str)>, Wrong> {
     let Some((name, mut rest)) = text.split_once('(') else { return Ok(None) };
     let name = name.trim();
     if name.is_empty() || name.contains(char::is_whitespace) {

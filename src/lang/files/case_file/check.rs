@@ -1,12 +1,11 @@
 //! A line that is a check.
 
-use crate::host::case_file::lines::{Line, Reader};
-use crate::host::checks::Written;
-use crate::lang::evaluation::checks::Check;
+use crate::evaluation::checks::{Check, Written};
+use crate::files::case_file::lines::{Line, Reader};
 
 impl Reader {
     /// The check of a line `- …`; none: it is no such line, or no check, which is a finding.
-    pub(crate) fn read_check(&mut self, line: Line<'_>, label: &str) -> Option<Written> {
+    pub fn read_check(&mut self, line: Line<'_>, label: &str) -> Option<Written> {
         let item = line.raw.strip_prefix("- ")?;
         let offset = line.offset + (line.raw.len() - item.len());
         match Check::parse(item, self.file, offset) {

@@ -2,66 +2,66 @@
 
 use std::collections::HashMap;
 
+use crate::diagnostic::spelling::nearest;
 use crate::diagnostic::{Diagnostic, Note};
-use crate::host::case_file::item::{Wrong, json_or_text};
-use crate::lang::spelling::nearest;
+use crate::files::case_file::item::{Wrong, json_or_text};
 use crate::span::{FileId, Span};
 use crate::value::Map;
 
 /// One line of the text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<'t> {
+pub struct Line<'t> {
     /// From 1.
-    pub(crate) number: usize,
+    pub number: usize,
     /// Where it begins.
-    pub(crate) offset: usize,
+    pub offset: usize,
     /// Its text as it is, without the line break.
-    pub(crate) raw: &'t str,
+    pub raw: &'t str,
 }
 
 impl<'t> Line<'t> {
     /// The first line of an empty text.
-    pub(crate) const EMPTY: Line<'static> = Line { number: 1, offset: 0, raw: "" };
+    pub const EMPTY: Line<'static> = Line { number: 1, offset: 0, raw: "" };
 
     /// Its text without spaces at its end.
-    pub(crate) fn text(self) -> &'t str {
+    pub fn text(self) -> &'t str {
         self.raw.trim_end()
     }
 
     /// The place of its text.
-    pub(crate) fn span(self, file: FileId) -> Span {
+    pub fn span(self, file: FileId) -> Span {
         let indent = self.raw.len() - self.raw.trim_start().len();
         Span::new(file, self.offset + indent, self.offset + self.text().len())
     }
 
     /// How many backticks it begins with.
-    pub(crate) fn n_ticks(self) -> usize {
+    pub fn n_ticks(self) -> usize {
         self.raw.bytes().take_while(|&byte| byte == b'`').count()
     }
 
     /// Whether it closes a fence of `n` backticks.
-    pub(crate) fn closes(self, n: usize) -> bool {
+    pub fn closes(self, n: usize) -> bool {
         self.n_ticks() >= n && self.text().bytes().all(|byte| byte == b'`')
     }
 }
 
 /// A level-2 heading and the lines below it.
-pub(crate) struct Section<'t> {
+pub struct Section<'t> {
     /// The heading.
-    pub(crate) heading: Line<'t>,
+    pub heading: Line<'t>,
     /// What stands below it.
-    pub(crate) lines: Vec<Line<'t>>,
+    pub lines: Vec<Line<'t>>,
 }
 
 /// Which lines stand inside fences, the fences themselves among them, while one line after the other is seen.
 #[derive(Default)]
-pub(crate) struct Fence {
+pub struct Fence {
     n_ticks: usize,
 }
 
 impl Fence {
     /// Whether `line`, which follows the lines seen so far, is a fence or stands inside one.
-    pub(crate) fn holds(&mut self, line: Line<'_>) -> bool {
+    pub fn holds(&mut self, line: Line<'_>) -> bool {
         if self.n_ticks == 0 {
             self.n_ticks = if line.n_ticks() >= 3 { line.n_ticks() } else { 0 };
             return self.n_ticks > 0;
@@ -73,14 +73,13 @@ impl Fence {
     }
 
     /// Whether a fence is not closed yet.
-    #[cfg(feature = "cli")]
-    pub(crate) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.n_ticks > 0
     }
 }
 
 /// The lines of a text.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut offset = 0;
     text.split_inclusive('\n').enumerate().map(move |(index, whole)| {
         let raw = whole.strip_suffix('\n').unwrap_or(whole);
@@ -92,7 +91,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
 }
 
 /// The lines above the first level-2 heading, and the sections. Headings inside fences are text.
-pub(crate) fn split(text: &str) -> (Vec<Line<'_>>, Vec<Section<'_>>) {
+pub fn split(text: &str) -> (Vec<Line<'_>>, Vec<Section<'_>>) {
     let mut top = Vec::new();
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut fence = Fence::default();
@@ -107,91 +106,90 @@ pub(crate) fn split(text: &str) -> (Vec<Line<'_>>, Vec<Section<'_>>) {
 }
 
 /// What is found while a file is read.
-pub(crate) struct Reader {
-    pub(crate) file: FileId,
-    pub(crate) findings: Vec<Diagnostic>,
+pub struct Reader {
+    /// Where.
+    pub file: FileId,
+    /// What, so far.
+    pub findings: Vec<Diagnostic>,
 }
 
 /// What stands above the first section.
-pub(crate) struct Head<'t> {
+pub struct Head<'t> {
     /// The first heading's text.
-    pub(crate) title: String,
+    pub title: String,
     /// The text below it; empty if none.
-    pub(crate) description: String,
+    pub description: String,
     /// The first line that is not empty.
-    pub(crate) first: Line<'t>,
+    pub first: Line<'t>,
     /// All `- key: value`, each key once, no value empty.
-    pub(crate) items: Vec<TopItem<'t>>,
+    pub items: Vec<TopItem<'t>>,
     /// Headings that don't belong there.
-    pub(crate) headings: Vec<Line<'t>>,
+    pub headings: Vec<Line<'t>>,
 }
 
 /// The same of a file about a program.
-pub(crate) struct Top<'t> {
+pub struct Top<'t> {
     /// The first heading's text.
-    pub(crate) title: String,
+    pub title: String,
     /// The text below it; empty if none.
-    pub(crate) description: String,
+    pub description: String,
     /// `program`.
-    pub(crate) program: String,
+    pub program: String,
     /// Where it is named.
-    pub(crate) program_span: Span,
+    pub program_span: Span,
     /// `tools`.
-    pub(crate) tools: Option<String>,
+    pub tools: Option<String>,
     /// `setting NAME`.
-    pub(crate) settings: Map,
+    pub settings: Map,
     /// All other `- key: value`, each key once, no value empty.
-    pub(crate) items: Vec<TopItem<'t>>,
+    pub items: Vec<TopItem<'t>>,
 }
 
 /// One item of the list at the top.
-pub(crate) struct TopItem<'t> {
+pub struct TopItem<'t> {
     /// Its line.
-    pub(crate) line: Line<'t>,
+    pub line: Line<'t>,
     /// What stands before the colon.
-    pub(crate) key: &'t str,
+    pub key: &'t str,
     /// What stands after it.
-    pub(crate) value: &'t str,
+    pub value: &'t str,
 }
 
 impl Reader {
     /// Nothing has been found in this file yet.
-    pub(crate) fn new(file: FileId) -> Reader {
+    pub fn new(file: FileId) -> Reader {
         Reader { file, findings: Vec::new() }
     }
 
     /// A finding about a line; `next` says what to do.
-    pub(crate) fn report(
-        &mut self,
-        line: Line<'_>,
-        code: &'static str,
-        message: impl Into<String>,
-        next: impl Into<String>,
-    ) {
+    pub fn report(&mut self, line: Line<'_>, code: &'static str, message: impl Into<String>, next: impl Into<String>) {
         self.findings.push(Diagnostic::error(code, line.span(self.file), message).with_note(next));
     }
 
     /// What came of reading a piece of a line.
-    pub(crate) fn accept<T>(&mut self, line: Line<'_>, read: Result<T, Wrong>) -> Option<T> {
+    pub fn accept<T>(&mut self, line: Line<'_>, read: Result<T, Wrong>) -> Option<T> {
         read.map_err(|Wrong { code, message, next }| self.report(line, code, message, next)).ok()
     }
 
     /// Adds another place to the last finding.
-    pub(crate) fn also(&mut self, span: Span, message: &str) {
+    pub fn also(&mut self, span: Span, message: &str) {
         if let Some(finding) = self.findings.last_mut() {
             finding.notes.push(Note { span: Some(span), message: message.to_owned() });
         }
     }
 
-    /// What has been read, or all findings in the order of their lines.
-    pub(crate) fn finish<T>(mut self, read: T) -> Result<T, Vec<Diagnostic>> {
+    /// What has been read.
+    ///
+    /// # Errors
+    /// All findings, in the order of their lines.
+    pub fn finish<T>(mut self, read: T) -> Result<T, Vec<Diagnostic>> {
         self.findings.sort_by_key(|finding| finding.span.start);
         if self.findings.is_empty() { Ok(read) } else { Err(self.findings) }
     }
 
     /// Reads the `lines` above the first section of a file about a program. `keys` are the keys there are, in words,
     /// `sections` the headings of sections, if not any will do.
-    pub(crate) fn top<'t>(&mut self, lines: &[Line<'t>], keys: &str, sections: &[&str]) -> Top<'t> {
+    pub fn top<'t>(&mut self, lines: &[Line<'t>], keys: &str, sections: &[&str]) -> Top<'t> {
         let Head { title, description, first, items, headings } = self.head(lines, keys);
         headings.into_iter().for_each(|line| self.unknown_heading(line, sections));
         let mut top = Top {
@@ -214,7 +212,7 @@ impl Reader {
     }
 
     /// Reads the `lines` above the first section. `keys` are the keys there are, in words.
-    pub(crate) fn head<'t>(&mut self, lines: &[Line<'t>], keys: &str) -> Head<'t> {
+    pub fn head<'t>(&mut self, lines: &[Line<'t>], keys: &str) -> Head<'t> {
         let mut lines = lines.iter().copied().skip_while(|line| line.text().is_empty()).peekable();
         let first = lines.peek().copied().unwrap_or(Line::EMPTY);
         let (mut title, mut items, mut headings) = (String::new(), Vec::new(), Vec::new());
@@ -245,8 +243,7 @@ impl Reader {
     }
 
     /// What scores must reach, from 0 to 1.
-    #[cfg(feature = "cli")]
-    pub(crate) fn threshold(&mut self, item: &TopItem<'_>) -> Option<f64> {
+    pub fn threshold(&mut self, item: &TopItem<'_>) -> Option<f64> {
         let threshold = item.value.parse().ok().filter(|threshold| (0.0..=1.0).contains(threshold));
         if threshold.is_none() {
             let message = format!("`{}` is no threshold", item.value);
@@ -271,7 +268,7 @@ impl Reader {
     }
 
     /// An item whose key nobody knows; `keys` are those there are, in words, each in backticks.
-    pub(crate) fn unknown_key(&mut self, item: &TopItem<'_>, keys: &str) {
+    pub fn unknown_key(&mut self, item: &TopItem<'_>, keys: &str) {
         let known = keys.split('`').skip(1).step_by(2);
         let near = nearest(item.key, known).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
         let message = format!("there is no key `{}`", item.key);
@@ -279,7 +276,7 @@ impl Reader {
     }
 
     /// A heading that nobody knows; `known` are those there are, if not any will do.
-    pub(crate) fn unknown_heading(&mut self, line: Line<'_>, known: &[&str]) {
+    pub fn unknown_heading(&mut self, line: Line<'_>, known: &[&str]) {
         let text = line.text();
         if known.is_empty() {
             let message = format!("`{text}` is no section");
@@ -296,7 +293,7 @@ impl Reader {
     }
 
     /// A section in which nothing stands.
-    pub(crate) fn empty(&mut self, heading: Line<'_>, next: &str) {
+    pub fn empty(&mut self, heading: Line<'_>, next: &str) {
         self.report(heading, "empty-section", format!("`{}` is empty", heading.text()), next);
     }
 

@@ -1,10 +1,10 @@
 //! Tables in files of cases, line by line: head, ruler, rows.
 
-use crate::host::case_file::item::{Wrong, wrong};
-use crate::host::case_file::lines::{Line, Reader};
+use crate::files::case_file::item::{Wrong, wrong};
+use crate::files::case_file::lines::{Line, Reader};
 
 /// The columns that a table can have.
-pub(crate) trait Column: Copy + PartialEq + 'static {
+pub trait Column: Copy + PartialEq + 'static {
     /// All of them.
     const ALL: &'static [Self];
     /// What is told of them when one is wrong.
@@ -18,16 +18,16 @@ pub(crate) trait Column: Copy + PartialEq + 'static {
 }
 
 /// One row: as many cells as the table has columns.
-pub(crate) struct Row<'t, C> {
+pub struct Row<'t, C> {
     /// Its line.
-    pub(crate) line: Line<'t>,
+    pub line: Line<'t>,
     /// What stands in each column.
-    pub(crate) cells: Vec<(C, String)>,
+    pub cells: Vec<(C, String)>,
 }
 
 impl Reader {
     /// Reads the lines of one table, which begin with `|`.
-    pub(crate) fn table<'t, C: Column>(&mut self, lines: &[Line<'t>]) -> Vec<Row<'t, C>> {
+    pub fn table<'t, C: Column>(&mut self, lines: &[Line<'t>]) -> Vec<Row<'t, C>> {
         let [head, rest @ ..] = lines else { return Vec::new() };
         let Some(columns) = self.accept(*head, read_head(*head)) else { return Vec::new() };
         let is_ruler = |line: &Line<'_>| {
@@ -103,8 +103,7 @@ fn written_cells(line: &str) -> Option<Vec<&str>> {
 }
 
 /// The lines of a table with their columns below each other; none: it is no table as it should be.
-#[cfg(feature = "cli")]
-pub(crate) fn aligned(lines: &[Line<'_>]) -> Option<Vec<String>> {
+pub fn aligned(lines: &[Line<'_>]) -> Option<Vec<String>> {
     let rows = lines.iter().map(|line| written_cells(line.raw)).collect::<Option<Vec<_>>>()?;
     let n_columns = rows.first()?.len();
     if rows.iter().any(|row| row.len() != n_columns) {

@@ -5,7 +5,7 @@ mod items;
 mod json;
 mod playbook;
 pub mod proof;
-mod writer;
+pub(crate) mod writer;
 mod yaml;
 
 use crate::files::format::proof::proved;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::host::case_file::item::{Wrong, json_or_text, wrong};
-use crate::host::judge::transcript::TranscriptLine;
-use crate::lang::spelling::nearest;
+use super::form::TranscriptLine;
+use crate::diagnostic::spelling::nearest;
+use crate::files::case_file::item::{Wrong, json_or_text, wrong};
 
 /// How lines of a transcript begin that somebody writes.
 const FORMS: [&str; 6] = ["program", "program asks", "user", "call", "result of TOOL", "error of TOOL"];
@@ -23,7 +23,7 @@ fn no_line(line: &str, who: &str) -> Wrong {
 
 impl TranscriptLine {
     /// A line that somebody has written: `program: Hello`, `result of GetOrder: {"state":"sent"}`.
-    pub(crate) fn read(line: &str) -> Result<TranscriptLine, Wrong> {
+    pub(super) fn read(line: &str) -> Result<TranscriptLine, Wrong> {
         let (who, text) = line.split_once(':').unwrap_or((line, ""));
         let (who, text) = (who.trim(), text.trim());
         let tool = |beginning: &str| who.strip_prefix(beginning).map(|tool| Arc::from(tool.trim()));
@@ -42,7 +42,7 @@ impl TranscriptLine {
     }
 
     /// Goes on with another line of the same text.
-    pub(crate) fn go_on(&mut self, more: &str) {
+    pub(super) fn go_on(&mut self, more: &str) {
         let join = |text: &str| format!("{text}\n{more}");
         match self {
             TranscriptLine::Program(text)

@@ -1,10 +1,9 @@
 //! Reading a file of labelled transcripts: line by line, strict. Every finding says what to do next.
 
-use super::form::{JudgeFile, Label, Labelled};
+use super::form::{JudgeFile, Label, Labelled, TranscriptLine};
 use crate::diagnostic::Diagnostic;
-use crate::host::case_file::item::{Wrong, wrong};
-use crate::host::case_file::lines::{Line, Reader, Section, split};
-use crate::host::judge::transcript::{Transcript, TranscriptLine};
+use crate::files::case_file::item::{Wrong, wrong};
+use crate::files::case_file::lines::{Line, Reader, Section, split};
 use crate::span::FileId;
 
 /// What can stand in the list at the top.
@@ -80,9 +79,7 @@ fn read_section(reader: &mut Reader, section: &Section<'_>) -> Labelled {
         let next = "add what is true of it as `- pass: …`, and what is not as `- fail: …`";
         reader.report(section.heading, "no-labels", "nothing is said of this conversation", next);
     }
-    let mut transcript = Transcript::default();
-    lines.into_iter().for_each(|line| transcript.push(line));
-    Labelled { transcript, labels }
+    Labelled { lines, labels }
 }
 
 fn read_label(line: Line<'_>, label: &str) -> Result<Label, Wrong> {

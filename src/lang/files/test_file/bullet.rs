@@ -1,11 +1,11 @@
-//! Replies by hand: one bullet, `LINE: WHAT`, and back. What bullets mean is `host::llm::written`'s matter.
+//! Replies by hand: one bullet, `LINE: WHAT`, and back. What bullets are as replies is the matter of whoever plays tests.
 
+use super::bullet_form::{Bullet, LineName, What};
 use super::item::json_prefix;
-use crate::host::case_file::call::call;
-use crate::host::case_file::item::{Wrong, json, json_or_text, wrong};
-use crate::host::llm::written::{Bullet, LineName, What};
-use crate::lang::expr::scan_name;
-use crate::lang::spelling::nearest;
+use crate::diagnostic::spelling::nearest;
+use crate::expr::scan_name;
+use crate::files::case_file::call::call;
+use crate::files::case_file::item::{Wrong, json, json_or_text, wrong};
 use crate::value::{Map, Value};
 
 /// The ways to write what a line gets.
@@ -36,7 +36,7 @@ pub(super) fn bullet(item: &str) -> Result<Bullet, Wrong> {
 }
 
 /// As it is written.
-pub(crate) fn bullet_text(Bullet { line, what }: &Bullet) -> String {
+pub fn bullet_text(Bullet { line, what }: &Bullet) -> String {
     let line = match line {
         LineName::Id(name) | LineName::Goal(name) => name.clone(),
         LineName::Text(text) => Value::str(text.as_str()).to_json(),

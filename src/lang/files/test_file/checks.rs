@@ -1,7 +1,7 @@
 //! `## Expect` of a test: bullets that are checks.
 
-use crate::host::case_file::lines::{Line, Reader};
-use crate::host::checks::Written;
+use crate::evaluation::checks::Written;
+use crate::files::case_file::lines::{Line, Reader};
 
 impl Reader {
     /// A section of checks, one a line.

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use crate::host::case_file::call::ExpectedCall;
-use crate::host::checks::Written;
-use crate::host::llm::written::Bullet;
+use super::bullet_form::Bullet;
+use crate::evaluation::checks::Written;
+use crate::files::case_file::call::ExpectedCall;
 use crate::value::{Map, Value};
-use crate::vm::protocol::Signal;
 
 /// One scripted conversation. Paths are relative to the file's folder.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +62,7 @@ pub enum TestStepKind {
     /// `## User` with `- during: …`: a message in the middle of a reply.
     Interrupts(Interruption),
     /// `## Event`: an event from outside.
-    Event(Signal),
+    Event(SentEvent),
     /// `## Wait`: so many milliseconds pass.
     Wait(u64),
     /// `## Set`: a debugger changes variables.
@@ -82,6 +81,15 @@ pub enum TestStepKind {
     ExpectOutcome(ExpectedOutcome),
     /// `## Expect`: what holds of the whole conversation.
     Expect(Vec<Written>),
+}
+
+/// An event from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SentEvent {
+    /// Its name, an identifier.
+    pub name: String,
+    /// What it tells.
+    pub data: Value,
 }
 
 /// A message in the middle of a reply.
@@ -295,7 +303,7 @@ impl TestStepKind {
 
 impl ExpectedOutcome {
     /// As it is written.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             ExpectedOutcome::Waits => "waits for the user".to_owned(),
             ExpectedOutcome::Finished { value: None } => "finished".to_owned(),
@@ -336,6 +344,6 @@ pub fn comparable(utterance: &str) -> String {
 }
 
 /// Lines as a block quote, without the last line's end.
-pub(crate) fn quoted<'l>(lines: impl Iterator<Item = &'l str>) -> String {
+pub fn quoted<'l>(lines: impl Iterator<Item = &'l str>) -> String {
     lines.map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }

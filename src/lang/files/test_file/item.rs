@@ -2,12 +2,11 @@
 
 use serde::de::IgnoredAny;
 
-use super::form::{Edit, ExpectedOutcome};
-use crate::host::case_file::item::{Wrong, json, wrong};
-use crate::lang::expr::scan_name;
-use crate::lang::time;
+use super::form::{Edit, ExpectedOutcome, SentEvent};
+use crate::english::grammar::time::time;
+use crate::expr::{check_event_name, scan_name};
+use crate::files::case_file::item::{Wrong, json, wrong};
 use crate::value::Value;
-use crate::vm::protocol::Signal;
 
 /// The ways to write an outcome.
 pub(super) const OUTCOMES: &str = "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND`, `failed: KIND: TEXT`, `refused` or \
@@ -77,11 +76,13 @@ pub(super) fn variable(item: &str) -> Result<(String, Option<Value>), Wrong> {
 }
 
 /// `name JSON`, or `name`.
-pub(super) fn event(text: &str) -> Result<Signal, Wrong> {
+pub(super) fn event(text: &str) -> Result<SentEvent, Wrong> {
     let (name, data) = text.split_once(char::is_whitespace).unwrap_or((text, "null"));
-    Signal::new(name, json(data)?, None).map_err(|message| {
+    let data = json(data)?;
+    check_event_name(name).map_err(|message| {
         wrong("bad-event", message, "write its name and what it tells: `photo_uploaded {\"id\": 7}`")
-    })
+    })?;
+    Ok(SentEvent { name: name.to_owned(), data })
 }
 
 pub(super) fn outcome(text: &str) -> Result<ExpectedOutcome, Wrong> {

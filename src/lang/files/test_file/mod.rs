@@ -5,9 +5,11 @@
 //! the file names a model; expected parts are compared at the end of their stretch.
 
 mod bullet;
+mod bullet_form;
 mod checks;
 mod form;
 mod item;
+mod line_name;
 mod read;
 mod read_model;
 mod write;
@@ -15,14 +17,15 @@ mod write;
 use crate::diagnostic::Diagnostic;
 use crate::span::FileId;
 
-pub use crate::host::case_file::call::{ExpectedCall, ExpectedResult};
-pub(crate) use crate::serve::cli::machinery::test_file::bullet::bullet_text;
-pub(crate) use crate::serve::cli::machinery::test_file::form::quoted;
-pub use crate::serve::cli::machinery::test_file::form::{
-    Chunks, Edit, ExpectedOutcome, Interruption, ScriptedReply, Stretch, TestFile, TestModel, TestStep, TestStepKind,
-    WrittenBullet, comparable,
+pub use crate::files::case_file::call::{ExpectedCall, ExpectedResult};
+pub use crate::files::test_file::bullet::bullet_text;
+pub use crate::files::test_file::bullet_form::{Bullet, LineName, What};
+pub use crate::files::test_file::form::{
+    Chunks, Edit, ExpectedOutcome, Interruption, ScriptedReply, SentEvent, Stretch, TestFile, TestModel, TestStep,
+    TestStepKind, WrittenBullet, comparable, quoted,
 };
-pub(crate) use crate::serve::cli::machinery::test_file::read::instant;
+pub use crate::files::test_file::line_name::{FoundLine, NotFound, find_line};
+pub use crate::files::test_file::read::instant;
 
 impl TestFile {
     /// Reads a file's text. The spans of the findings lie in `file`.

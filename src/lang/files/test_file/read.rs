@@ -9,12 +9,11 @@ use super::form::{Interruption, TestFile, TestModel, TestStep, TestStepKind};
 use super::item::{OUTCOMES, during, edit, event, outcome, variable, wait};
 use super::read_model::is_written;
 use crate::diagnostic::Diagnostic;
-use crate::host::case_file::call::call;
-use crate::host::case_file::item::{Wrong, json_or_text};
-use crate::host::case_file::lines::{Line, Reader, Section, TopItem, split};
+use crate::files::case_file::call::call;
+use crate::files::case_file::item::{Wrong, json_or_text};
+use crate::files::case_file::lines::{Line, Reader, Section, TopItem, split};
 use crate::span::{FileId, Span};
 use crate::value::Map;
-use crate::vm::protocol::Timestamp;
 
 /// The headings there are.
 const HEADINGS: [&str; 10] =
@@ -329,10 +328,10 @@ impl Reader {
     }
 }
 
-/// A moment and how far its place is ahead of UTC, of ISO text that says both.
-pub(crate) fn instant(text: &str) -> Option<(Timestamp, Offset)> {
+/// A moment, in milliseconds since 1970-01-01T00:00:00Z, and how far its place is ahead of UTC, of ISO text that says both.
+pub fn instant(text: &str) -> Option<(i64, Offset)> {
     let offset = Pieces::parse(text).ok()?.to_numeric_offset()?;
-    Some((Timestamp(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()), offset))
+    Some((text.parse::<jiff::Timestamp>().ok()?.as_millisecond(), offset))
 }
 
 fn in_ticks(heading: Line<'_>) -> String {

@@ -2,8 +2,8 @@
 
 use super::bullet::bullet;
 use super::form::{Chunks, ScriptedReply, WrittenBullet};
-use crate::host::case_file::lines::{Fence, Line, Reader};
-use crate::host::text::regex_fault;
+use crate::files::case_file::item::regex;
+use crate::files::case_file::lines::{Fence, Line, Reader};
 
 /// The options of a reply.
 const OPTIONS: [&str; 4] = ["when", "when any", "chunks", "error"];
@@ -95,11 +95,8 @@ impl Reader {
             return self.report(line, "empty-value", format!("`{key}` has no value"), next);
         }
         *place = Some(value.to_owned());
-        if key.starts_with("when")
-            && let Err(error) = regex::Regex::new(value)
-        {
-            let (message, next) = regex_fault(value, &error);
-            self.report(line, "bad-regex", message, next);
+        if key.starts_with("when") {
+            self.accept(line, regex(value));
         }
     }
 }

@@ -1,11 +1,10 @@
 //! A test file's canonical text.
 
 use super::bullet::bullet_text;
-use super::form::{Chunks, Edit, Interruption, ScriptedReply, TestFile, TestStepKind, comparable, quoted};
+use super::form::{Chunks, Edit, Interruption, ScriptedReply, SentEvent, TestFile, TestStepKind, comparable, quoted};
 use super::read::LIVE;
-use crate::lang::time_text;
+use crate::english::grammar::time::time_text;
 use crate::value::Value;
-use crate::vm::protocol::Signal;
 
 /// Writes the file: headings and sections separated by one empty line.
 pub(super) fn write(file: &TestFile) -> String {
@@ -44,8 +43,8 @@ pub(super) fn write(file: &TestFile) -> String {
                     text.push_str(&format!("- ${name} = {value}{playbook}\n"));
                 }
             }
-            TestStepKind::Event(Signal { name, data: Value::Null, .. }) => text.push_str(&format!("{name}\n")),
-            TestStepKind::Event(Signal { name, data, .. }) => text.push_str(&format!("{name} {data}\n")),
+            TestStepKind::Event(SentEvent { name, data: Value::Null }) => text.push_str(&format!("{name}\n")),
+            TestStepKind::Event(SentEvent { name, data }) => text.push_str(&format!("{name} {data}\n")),
             TestStepKind::Reply(reply) => write_reply(&mut text, reply),
             TestStepKind::Written(bullets) => {
                 text.extend(bullets.iter().map(|written| format!("- {}\n", bullet_text(&written.bullet))));

@@ -1,8 +1,8 @@
 //! The cells of a trigger table: values, updates, names.
 
 use super::table::TriggerUpdate;
-use crate::host::case_file::item::{Wrong, json, wrong};
-use crate::lang::expr::scan_name;
+use crate::expr::scan_name;
+use crate::files::case_file::item::{Wrong, json, wrong};
 use crate::value::Value;
 
 /// The ways to write that a cell holds nothing.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::rows::read_table;
 use super::table::{TriggerCase, TriggerTable};
 use crate::diagnostic::Diagnostic;
-use crate::host::case_file::lines::{Fence, Line, Reader, Section, split};
+use crate::files::case_file::lines::{Fence, Line, Reader, Section, split};
 use crate::span::{FileId, Span};
 
 /// What can stand in the list at the top.

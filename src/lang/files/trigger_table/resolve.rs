@@ -2,8 +2,8 @@
 
 use super::table::{TriggerCase, TriggerTable};
 use crate::diagnostic::Diagnostic;
-use crate::lang::program::{Program, Trigger, TriggerId};
-use crate::lang::spelling::nearest;
+use crate::diagnostic::spelling::nearest;
+use crate::program::{Program, Trigger, TriggerId};
 
 /// A table's triggers and labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl TriggerTable {
 }
 
 /// A trigger's name: `Playbook:T1`, with its agent before it if several playbooks have that name.
-pub(super) fn label(program: &Program, id: TriggerId) -> String {
+pub fn label(program: &Program, id: TriggerId) -> String {
     format!("{}:T{}", program.unique_name(id.playbook), id.index + 1)
 }
 

@@ -2,9 +2,9 @@
 
 use super::cell::{fires, given, updates};
 use super::table::TriggerCase;
-use crate::host::case_file::item::Wrong;
-use crate::host::case_file::lines::{Line, Reader};
-use crate::host::case_file::table::{self, Row};
+use crate::files::case_file::item::Wrong;
+use crate::files::case_file::lines::{Line, Reader};
+use crate::files::case_file::table::{self, Row};
 use crate::span::FileId;
 
 /// A column.

@@ -1,6 +1,5 @@
 //! Tables as they were read, and what came of their cases.
 
-use crate::lang::program::TriggerId;
 use crate::span::Span;
 use crate::value::{Map, Value};
 
@@ -51,15 +50,6 @@ pub enum TriggerUpdate {
     User(String),
     /// A variable is set.
     Set(String, Value),
-}
-
-/// What came of one case. Ids that are none of [`super::ResolvedTable::triggers`] are left out of the scores.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judged {
-    /// The triggers that fired on any of its updates.
-    pub fired: Vec<TriggerId>,
-    /// The triggers about which the classifier would not say anything.
-    pub abstained: Vec<TriggerId>,
 }
 
 impl TriggerTable {

@@ -1,8 +1,8 @@
 //! A trigger table's canonical text: columns below each other.
 
-use crate::host::case_file::lines::{Fence, Line, lines};
-use crate::host::case_file::table::aligned;
-use crate::lang::format::{has_carriage_returns, with_line_breaks};
+use crate::files::case_file::lines::{Fence, Line, lines};
+use crate::files::case_file::table::aligned;
+use crate::files::format::writer::{has_carriage_returns, with_line_breaks};
 
 /// The text with its tables aligned; everything else stays as it is.
 pub(super) fn write(text: &str) -> String {

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use crate::host::case_file::call::{ExpectedCall, ExpectedResult};
-use crate::host::checks::Written;
-use crate::host::judge::prompt::Person;
+use crate::evaluation::checks::Written;
+use crate::files::case_file::call::{ExpectedCall, ExpectedResult};
 use crate::span::Span;
 use crate::value::Map;
 
@@ -47,6 +46,17 @@ pub struct UserFile {
     pub database: Vec<DatabaseCheck>,
     /// What is to be true of the run.
     pub checks: Vec<Written>,
+}
+
+/// Somebody whom a model is to play.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Person {
+    /// What they want.
+    pub goal: String,
+    /// What they know; empty: nothing.
+    pub knows: String,
+    /// How they are; empty: anyhow.
+    pub manner: String,
 }
 
 /// When a run is cut off.

@@ -4,17 +4,13 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use regex::Regex;
-
-use super::form::{Answer, DatabaseCheck, DatabaseKind, Limit, Lookup, STOP, TURNS, UserFile};
+use super::form::{Answer, DatabaseCheck, DatabaseKind, Limit, Lookup, Person, STOP, TURNS, UserFile};
 use crate::diagnostic::Diagnostic;
-use crate::host::case_file::call::{ExpectedCall, ExpectedResult, call, leading_call};
-use crate::host::case_file::item::{Wrong, json, wrong};
-use crate::host::case_file::lines::{Line, Reader, Section, TopItem, split};
-use crate::host::case_file::table::{Column, Row};
-use crate::host::judge::prompt::Person;
-use crate::host::text::regex_fault;
-use crate::lang::time;
+use crate::english::grammar::time::time;
+use crate::files::case_file::call::{ExpectedCall, ExpectedResult, call, leading_call};
+use crate::files::case_file::item::{Wrong, json, regex, wrong};
+use crate::files::case_file::lines::{Line, Reader, Section, TopItem, split};
+use crate::files::case_file::table::{Column, Row};
 use crate::span::{FileId, Span};
 use crate::value::Value;
 
@@ -193,11 +189,7 @@ fn read_answer(row: &Row<'_, AnswerColumn>) -> Result<Answer, Wrong> {
         let next = "write `/…/` around it, as in `/number/`; `/(?i)number/` does not look at capitals";
         wrong("bad-asked", format!("`{asked}` is no regular expression"), next)
     })?;
-    let asked = Regex::new(source).map_err(|error| {
-        let (message, next) = regex_fault(source, &error);
-        wrong("bad-regex", message, next)
-    })?;
-    Ok(Answer { asked, says: says.into() })
+    Ok(Answer { asked: regex(source)?, says: says.into() })
 }
 
 /// List items, one a line, at least one.

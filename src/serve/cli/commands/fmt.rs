@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use similar::TextDiff;
 
+use crate::lang::files::test_file::TestFile;
+use crate::lang::files::trigger_table::TriggerTable;
 use crate::lang::format::proof::{Untouched, proved};
 use crate::lang::format::{format_json_plan, format_playbook, format_yaml_plan};
 use crate::lang::kind::{self, Kind};
@@ -15,8 +17,6 @@ use crate::lang::{SourceText, load_settings};
 use crate::serve::cli::commands::test::find;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::output::write_whole;
-use crate::serve::cli::machinery::test_file::TestFile;
-use crate::serve::cli::machinery::trigger_tests::TriggerTable;
 use crate::span::FileId;
 
 const EXAMPLES: &str = "\

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
-use crate::host::case_file::lines::{Fence, Line, Reader, Section, split};
-use crate::host::checks::Written;
+use crate::lang::evaluation::checks::Written;
+use crate::lang::files::case_file::lines::{Fence, Line, Reader, Section, split};
 use crate::serve::cli::machinery::beside::folder_of;
 use crate::span::{FileId, Sources};
 

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use regex::Regex;
 
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
-use crate::host::llm::written::{self, Bullet, LineName, NotFound, Unanswered, Why};
+use crate::host::llm::written::{self, Unanswered, Why};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
-use crate::lang::program::Program;
-use crate::serve::cli::machinery::test_file::{
-    Chunks, ScriptedReply, TestFile, TestStepKind, WrittenBullet, bullet_text,
+use crate::lang::files::test_file::{
+    Bullet, Chunks, LineName, NotFound, ScriptedReply, TestFile, TestStepKind, WrittenBullet, bullet_text,
 };
+use crate::lang::program::Program;
 use crate::serve::cli::machinery::test_interrupts::{Door, Planned, interrupted};
 use crate::vm::protocol::ReplyEnd;
 

@@ -22,10 +22,10 @@ use crate::host::program::{ProgramText, ToolInventory};
 use crate::host::resource::prices::PriceTable;
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
+use crate::lang::files::test_file::{ExpectedOutcome, Stretch, TestFile, TestModel, TestStepKind, instant};
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::beside::folder_of;
 use crate::serve::cli::machinery::recorded_test::take_beside;
-use crate::serve::cli::machinery::test_file::{ExpectedOutcome, Stretch, TestFile, TestModel, TestStepKind, instant};
 use crate::serve::cli::machinery::test_interrupts::{Interrupting, planned};
 use crate::serve::cli::machinery::test_replies::Replies;
 use crate::serve::cli::machinery::test_stage::{Performed, Stage};
@@ -253,7 +253,7 @@ pub(crate) async fn open_test(
     let mut clock = furnished.map_err(LaunchError::Model)?;
     let mut zone = None;
     if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
-        clock = clock_of(&launch, now).in_zone(TimeZone::fixed(offset));
+        clock = clock_of(&launch, Timestamp(now)).in_zone(TimeZone::fixed(offset));
         zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
         launch.workshop.clock = Arc::new(clock.clone());
     }
