@@ -49,13 +49,7 @@ impl View {
                 format!("agent **{}**, {}", agent.name, count(agent.playbooks.len(), "playbook"))
             }
             Symbol::Playbook(id) => self.playbook_text(*id),
-            Symbol::Callable(name) => match program.find_plan(name) {
-                Some(id) => format!(
-                    "plan {}",
-                    program.plan(id).map_or_else(String::new, |plan| code(&signature(&plan.signature())))
-                ),
-                None => self.tool_text(name),
-            },
+            Symbol::Callable(name) => self.callable_text(name),
             Symbol::Own(id, name) => {
                 let playbook = program.playbook(*id);
                 let parameter = playbook.parameters.iter().find(|parameter| parameter.name == *name);
@@ -75,6 +69,15 @@ impl View {
                 let shown = code(&format!("${name}{ty}"));
                 format!("variable {shown} of the agent {}{secret}{}", agent.name, self.set_where(place))
             }
+        }
+    }
+
+    /// What is told of a plan or tool.
+    pub(crate) fn callable_text(&self, name: &str) -> String {
+        let plan = self.program().find_plan(name).map(|id| self.program().plan(id));
+        match plan {
+            Some(plan) => format!("plan {}", plan.map_or_else(String::new, |plan| code(&signature(&plan.signature())))),
+            None => self.tool_text(name),
         }
     }
 

@@ -16,6 +16,12 @@ pub enum EntryKind {
     Trigger,
     /// A line.
     Line,
+    /// A test or trigger table.
+    Test,
+    /// A section of one.
+    Section,
+    /// A row of a trigger table.
+    Case,
 }
 
 /// An entry of an outline.

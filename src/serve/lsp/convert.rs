@@ -83,7 +83,9 @@ pub(super) fn symbol_kind(kind: EntryKind) -> SymbolKind {
         EntryKind::Agent => SymbolKind::Class,
         EntryKind::Playbook => SymbolKind::Function,
         EntryKind::Trigger => SymbolKind::Event,
-        EntryKind::Line => SymbolKind::Field,
+        EntryKind::Line | EntryKind::Case => SymbolKind::Field,
+        EntryKind::Test => SymbolKind::Module,
+        EntryKind::Section => SymbolKind::Namespace,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::diagnostic::spelling::nearest;
 use crate::diagnostic::{Diagnostic, Note};
 use crate::files::case_file::item::{Wrong, json_or_text};
+use crate::files::case_file::mention::{Mention, MentionKind};
 use crate::span::{FileId, Span};
 use crate::value::Map;
 
@@ -32,6 +33,13 @@ impl<'t> Line<'t> {
     pub fn span(self, file: FileId) -> Span {
         let indent = self.raw.len() - self.raw.trim_start().len();
         Span::new(file, self.offset + indent, self.offset + self.text().len())
+    }
+
+    /// The place of a part of its text.
+    pub fn span_of(self, file: FileId, part: &str) -> Span {
+        let at = (part.as_ptr() as usize).wrapping_sub(self.raw.as_ptr() as usize);
+        let is_part = at.checked_add(part.len()).is_some_and(|end| end <= self.raw.len());
+        if is_part { Span::new(file, self.offset + at, self.offset + at + part.len()) } else { self.span(file) }
     }
 
     /// How many backticks it begins with.
@@ -111,6 +119,29 @@ pub struct Reader {
     pub file: FileId,
     /// What, so far.
     pub findings: Vec<Diagnostic>,
+    /// The names that mean something elsewhere, so far.
+    pub mentions: Vec<Mention>,
+}
+
+/// What was read of a file.
+#[derive(Clone, Debug)]
+pub struct Read<T> {
+    /// All that could be read of it.
+    pub file: T,
+    /// What is wrong with it, in the order of its lines; the first note of each says what to do.
+    pub findings: Vec<Diagnostic>,
+    /// The names in it that mean something elsewhere.
+    pub mentions: Vec<Mention>,
+}
+
+impl<T> Read<T> {
+    /// The file, if nothing is wrong with it.
+    ///
+    /// # Errors
+    /// All findings.
+    pub fn whole(self) -> Result<T, Vec<Diagnostic>> {
+        if self.findings.is_empty() { Ok(self.file) } else { Err(self.findings) }
+    }
 }
 
 /// What stands above the first section.
@@ -158,7 +189,7 @@ pub struct TopItem<'t> {
 impl Reader {
     /// Nothing has been found in this file yet.
     pub fn new(file: FileId) -> Reader {
-        Reader { file, findings: Vec::new() }
+        Reader { file, findings: Vec::new(), mentions: Vec::new() }
     }
 
     /// A finding about a line; `next` says what to do.
@@ -178,13 +209,16 @@ impl Reader {
         }
     }
 
-    /// What has been read.
-    ///
-    /// # Errors
-    /// All findings, in the order of their lines.
-    pub fn finish<T>(mut self, read: T) -> Result<T, Vec<Diagnostic>> {
-        self.findings.sort_by_key(|finding| finding.span.start);
-        if self.findings.is_empty() { Ok(read) } else { Err(self.findings) }
+    /// Keeps a name, which is `part` of a line.
+    pub fn mention(&mut self, line: Line<'_>, part: &str, kind: MentionKind) {
+        self.mentions.push(Mention { span: line.span_of(self.file, part), kind });
+    }
+
+    /// What has been read, and what was found.
+    pub fn finish<T>(self, file: T) -> Read<T> {
+        let Reader { mut findings, mentions, .. } = self;
+        findings.sort_by_key(|finding| finding.span.start);
+        Read { file, findings, mentions }
     }
 
     /// Reads the `lines` above the first section of a file about a program. `keys` are the keys there are, in words,
@@ -258,8 +292,12 @@ impl Reader {
             None if item.key == "program" => {
                 item.value.clone_into(&mut top.program);
                 top.program_span = item.line.span(self.file);
+                self.mention(item.line, item.value, MentionKind::Program(item.value.to_owned()));
             }
-            None if item.key == "tools" => top.tools = Some(item.value.to_owned()),
+            None if item.key == "tools" => {
+                top.tools = Some(item.value.to_owned());
+                self.mention(item.line, item.value, MentionKind::Tools(item.value.to_owned()));
+            }
             Some(("setting", name)) => {
                 top.settings.insert(name.trim().into(), json_or_text(item.value));
             }

@@ -9,4 +9,6 @@ pub mod item;
 
 pub mod lines;
 
+pub mod mention;
+
 pub mod table;

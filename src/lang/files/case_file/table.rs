@@ -22,7 +22,21 @@ pub struct Row<'t, C> {
     /// Its line.
     pub line: Line<'t>,
     /// What stands in each column.
-    pub cells: Vec<(C, String)>,
+    pub cells: Vec<(C, Cell<'t>)>,
+}
+
+/// What stands in one column of a row, trimmed.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'t> {
+    /// As it is written.
+    pub written: &'t str,
+}
+
+impl Cell<'_> {
+    /// Its text: `\|` is read as `|`.
+    pub fn text(self) -> String {
+        self.written.replace("\\|", "|")
+    }
 }
 
 impl Reader {
@@ -69,11 +83,12 @@ fn read_head<C: Column>(line: Line<'_>) -> Result<Vec<C>, Wrong> {
 }
 
 fn read_row<'t, C: Column>(line: Line<'t>, columns: &[C]) -> Result<Row<'t, C>, Wrong> {
-    let cells = split_cells(line.raw).ok_or_else(no_bar)?;
+    let cells = written_cells(line.raw).ok_or_else(no_bar)?;
     if cells.len() != columns.len() {
         let message = format!("this row has {} cells, and the table has {} columns", cells.len(), columns.len());
         return Err(wrong("bad-row", message, "write one cell per column; a bar inside a cell is written `\\|`"));
     }
+    let cells = cells.into_iter().map(|written| Cell { written });
     Ok(Row { line, cells: columns.iter().copied().zip(cells).collect() })
 }
 

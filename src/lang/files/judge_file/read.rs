@@ -40,7 +40,7 @@ fn read(file: FileId, text: &str) -> Result<JudgeFile, Vec<Diagnostic>> {
         let next = "add a conversation: `## …`, its lines as a block quote (`> program: …`), and labels (`- pass: …`)";
         reader.report(head.first, "no-cases", "the file holds no conversation", next);
     }
-    reader.finish(JudgeFile { title: head.title, threshold, conversations })
+    reader.finish(JudgeFile { title: head.title, threshold, conversations }).whole()
 }
 
 /// A block quote, then labels.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::files::case_file::mention::LineName;
 use crate::value::{Map, Value};
 
 /// What one line gets.
@@ -11,17 +12,6 @@ pub struct Bullet {
     pub line: LineName,
     /// What is done there.
     pub what: What,
-}
-
-/// How a line is named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LineName {
-    /// By its id: `02`, `04.01`, `04>02`; of whichever playbook is asked about.
-    Id(String),
-    /// By its text, or an unmistakable beginning of it.
-    Text(String),
-    /// A playbook without lines, by its name.
-    Goal(String),
 }
 
 /// What a line gets.

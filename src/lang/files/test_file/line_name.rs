@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::bullet_form::{Bullet, LineName};
 use crate::diagnostic::spelling::nearest;
+use crate::files::case_file::mention::LineName;
 use crate::program::{Mode, Playbook, PlaybookId, Program, Step, StepId};
 
 /// A name of a bullet that means no line, or several.
@@ -25,16 +25,6 @@ pub enum NotFound {
     },
     /// The playbook has lines, and one of them must be named.
     HasLines,
-}
-
-impl Bullet {
-    /// Whether a program has the line.
-    ///
-    /// # Errors
-    /// It has none, or several.
-    pub fn check(&self, program: &Program) -> Result<(), NotFound> {
-        find_line(program, &self.line).map(|_| ())
-    }
 }
 
 /// What a name means in a program.

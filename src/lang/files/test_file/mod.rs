@@ -12,14 +12,17 @@ mod item;
 mod line_name;
 mod read;
 mod read_model;
+mod resolve;
 mod write;
 
 use crate::diagnostic::Diagnostic;
+use crate::files::case_file::lines::Read;
 use crate::span::FileId;
 
 pub use crate::files::case_file::call::{ExpectedCall, ExpectedResult};
+pub use crate::files::case_file::mention::LineName;
 pub use crate::files::test_file::bullet::bullet_text;
-pub use crate::files::test_file::bullet_form::{Bullet, LineName, What};
+pub use crate::files::test_file::bullet_form::{Bullet, What};
 pub use crate::files::test_file::form::{
     Chunks, Edit, ExpectedOutcome, Interruption, ScriptedReply, SentEvent, Stretch, TestFile, TestModel, TestStep,
     TestStepKind, WrittenBullet, comparable, quoted,
@@ -33,6 +36,11 @@ impl TestFile {
     /// # Errors
     /// All findings, in the order of their lines; the first note of each says what to do.
     pub fn parse(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>> {
+        TestFile::read(file, text).whole()
+    }
+
+    /// The same, with what could be read of a text with which something is wrong.
+    pub fn read(file: FileId, text: &str) -> Read<TestFile> {
         read::read(file, text)
     }
 

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
-use super::form::{Interruption, TestFile, TestModel, TestStep, TestStepKind};
+use super::form::{Edit, Interruption, TestFile, TestModel, TestStep, TestStepKind};
 use super::item::{OUTCOMES, during, edit, event, outcome, variable, wait};
 use super::read_model::is_written;
-use crate::diagnostic::Diagnostic;
-use crate::files::case_file::call::call;
+use crate::files::case_file::call::{ExpectedCall, call};
 use crate::files::case_file::item::{Wrong, json_or_text};
-use crate::files::case_file::lines::{Line, Reader, Section, TopItem, split};
+use crate::files::case_file::lines::{Line, Read, Reader, Section, TopItem, split};
+use crate::files::case_file::mention::MentionKind;
 use crate::span::{FileId, Span};
 use crate::value::Map;
 
@@ -26,7 +26,7 @@ const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `now`, `argument NA
 pub(super) const LIVE: &str = "live";
 
 /// Reads the text.
-pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>> {
+pub(super) fn read(file: FileId, text: &str) -> Read<TestFile> {
     let mut reader = Reader::new(file);
     let (top, sections) = split(text);
     let mut test = reader.read_top(&top);
@@ -101,7 +101,10 @@ impl Reader {
                     "write `- model: embedded` or `- model: recorded`, or leave it out and write `## Model` sections";
                 self.report(item.line, "unknown-model", message, next);
             }
-            None if key == "playbook" => test.playbook = Some(value.to_owned()),
+            None if key == "playbook" => {
+                test.playbook = Some(value.to_owned());
+                self.mention(item.line, value, MentionKind::Entry(value.to_owned()));
+            }
             None if key == "now" && instant(value).is_some() => test.now = Some(value.to_owned()),
             None if key == "now" => {
                 let next = "write date, time and offset, as in 2026-01-01T09:00:00+01:00";
@@ -124,12 +127,12 @@ impl Reader {
                 self.read_line(heading, lines, form, event).map(TestStepKind::Event)
             }
             "Wait" => self.read_line(heading, lines, "write how long, as in `30 s`", wait).map(TestStepKind::Wait),
-            "Set" => self.read_some(heading, lines, edit).map(TestStepKind::Set),
+            "Set" => self.read_edits(heading, lines).map(TestStepKind::Set),
             "Model" if is_written(lines) => self.read_bullets(lines).map(TestStepKind::Written),
             "Model" => self.read_reply(heading, lines).map(TestStepKind::Reply),
             "Says" => self.read_quotes(heading, lines).map(TestStepKind::ExpectSay),
-            "Calls" => self.read_items(heading, lines, call).map(TestStepKind::ExpectCalls),
-            "Variables" => self.read_items(heading, lines, variable).map(TestStepKind::ExpectVariables),
+            "Calls" => self.read_items(heading, lines, call, called).map(TestStepKind::ExpectCalls),
+            "Variables" => self.read_items(heading, lines, variable, |_, _| None).map(TestStepKind::ExpectVariables),
             "Outcome" => self.read_line(heading, lines, OUTCOMES, outcome).map(TestStepKind::ExpectOutcome),
             "Expect" => self.read_checks(heading, lines).map(TestStepKind::Expect),
             _ => {
@@ -267,26 +270,25 @@ impl Reader {
         quotes.pop()
     }
 
-    /// List items, one a line, at least one.
-    fn read_some<T>(
-        &mut self,
-        heading: Line<'_>,
-        lines: &[Line<'_>],
-        read_item: fn(&str) -> Result<T, Wrong>,
-    ) -> Option<Vec<T>> {
-        let items = self.read_items(heading, lines, read_item)?;
-        if items.is_empty() {
+    /// Changes of variables, one a line, at least one.
+    fn read_edits(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<Vec<Edit>> {
+        let edits = self.read_items(heading, lines, edit, |edit, item| {
+            let playbook = edit.playbook.clone()?;
+            Some((&item[item.len() - playbook.len()..], MentionKind::Playbook(playbook)))
+        })?;
+        if edits.is_empty() {
             self.empty(heading, "write one item a line (`- …`)");
         }
-        (!items.is_empty()).then_some(items)
+        (!edits.is_empty()).then_some(edits)
     }
 
-    /// List items, one a line.
+    /// List items, one a line. `named` gives the name in an item that means something elsewhere.
     fn read_items<T>(
         &mut self,
         heading: Line<'_>,
         lines: &[Line<'_>],
         read_item: fn(&str) -> Result<T, Wrong>,
+        named: for<'i> fn(&T, &'i str) -> Option<(&'i str, MentionKind)>,
     ) -> Option<Vec<T>> {
         let n_findings = self.findings.len();
         let mut items = Vec::new();
@@ -296,7 +298,12 @@ impl Reader {
             let text = line.text();
             if let Some(item) = text.strip_prefix("- ") {
                 n_items += 1;
-                items.extend(self.accept(line, read_item(item.trim())));
+                let item = item.trim();
+                let read = self.accept(line, read_item(item));
+                if let Some((part, kind)) = read.as_ref().and_then(|read| named(read, item)) {
+                    self.mention(line, part, kind);
+                }
+                items.extend(read);
             } else if text == "(nothing)" {
                 nothing = Some(line);
             } else if !text.is_empty() {
@@ -332,6 +339,11 @@ impl Reader {
 pub fn instant(text: &str) -> Option<(i64, Offset)> {
     let offset = Pieces::parse(text).ok()?.to_numeric_offset()?;
     Some((text.parse::<jiff::Timestamp>().ok()?.as_millisecond(), offset))
+}
+
+/// The name of what is called.
+fn called<'i>(call: &ExpectedCall, item: &'i str) -> Option<(&'i str, MentionKind)> {
+    Some((item.get(..call.name.len())?, MentionKind::Callable(call.name.clone())))
 }
 
 fn in_ticks(heading: Line<'_>) -> String {

@@ -1,9 +1,12 @@
 //! Reading `## Model`: a reply in a fence with its options, or bullets by hand.
 
 use super::bullet::bullet;
+use super::bullet_form::{Bullet, What};
 use super::form::{Chunks, ScriptedReply, WrittenBullet};
+use super::item::json_prefix;
 use crate::files::case_file::item::regex;
 use crate::files::case_file::lines::{Fence, Line, Reader};
+use crate::files::case_file::mention::{LineName, MentionKind};
 
 /// The options of a reply.
 const OPTIONS: [&str; 4] = ["when", "when any", "chunks", "error"];
@@ -56,12 +59,28 @@ impl Reader {
                 }
                 Some(item) => {
                     let bullet = self.accept(line, bullet(item));
+                    bullet.iter().for_each(|bullet| self.mention_bullet(line, item, bullet));
                     bullets.extend(bullet.map(|bullet| WrittenBullet { line: line.number, bullet }));
                 }
                 None => self.unexpected(line, "`## Model`", "begin every bullet with `- `, on one line"),
             }
         }
         (self.findings.len() == n_findings).then_some(bullets)
+    }
+
+    /// The line of a bullet, and what is called there.
+    fn mention_bullet(&mut self, line: Line<'_>, item: &str, bullet: &Bullet) {
+        let end = match &bullet.line {
+            LineName::Text(_) => json_prefix(item).unwrap_or(0),
+            LineName::Id(name) | LineName::Goal(name) => name.len(),
+        };
+        let (written, rest) = item.split_at(end);
+        self.mention(line, written, MentionKind::Line(bullet.line.clone()));
+        if let What::Calls { name, .. } = &bullet.what
+            && let Some(at) = rest.find(&**name)
+        {
+            self.mention(line, &rest[at..at + name.len()], MentionKind::Callable(name.to_string()));
+        }
     }
 
     fn read_reply_option(&mut self, reply: &mut ScriptedReply, line: Line<'_>, option: &str) {

@@ -57,21 +57,21 @@ fn assignment(piece: &str) -> Option<Result<(String, Value), Wrong>> {
 }
 
 /// Names of playbooks and triggers, separated by commas, each once; none at all is written `—`.
-pub(super) fn fires(cell: &str) -> Result<Vec<String>, Wrong> {
+pub(super) fn fires(cell: &str) -> Result<Vec<&str>, Wrong> {
     if NOTHING.contains(&cell) {
         return Ok(Vec::new());
     }
-    let mut names: Vec<String> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     for name in without_ticks(cell).split(',') {
         let name = without_ticks(name.trim());
         if name.is_empty() {
             let next = "name playbooks or triggers (`Playbook:T1`), separated by commas; write `—` if nothing fires";
             return Err(wrong("empty-fires", "a name is missing under `fires`", next));
         }
-        if names.iter().any(|other| other == name) {
+        if names.contains(&name) {
             return Err(wrong("duplicate-name", format!("`{name}` is named twice"), "leave one of them out"));
         }
-        names.push(name.to_owned());
+        names.push(name);
     }
     Ok(names)
 }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use super::rows::read_table;
 use super::table::{TriggerCase, TriggerTable};
 use crate::diagnostic::Diagnostic;
-use crate::files::case_file::lines::{Fence, Line, Reader, Section, split};
+use crate::files::case_file::lines::{Fence, Line, Read, Reader, Section, split};
 use crate::span::{FileId, Span};
 
 /// What can stand in the list at the top.
 const KEYS: &str = "`program`, `tools`, `threshold`, `strict` and `setting NAME`";
 
 /// Reads the text.
-pub(super) fn read(file: FileId, text: &str) -> Result<TriggerTable, Vec<Diagnostic>> {
+pub(super) fn read(file: FileId, text: &str) -> Read<TriggerTable> {
     let (top, sections) = split(text);
     let mut reader = Reader::new(file);
     let mut table = read_top(&mut reader, &top);

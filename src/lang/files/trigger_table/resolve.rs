@@ -1,6 +1,6 @@
 //! The names in a trigger table and the triggers of a program.
 
-use super::table::{TriggerCase, TriggerTable};
+use super::table::{FiredName, TriggerTable};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
 use crate::program::{Program, Trigger, TriggerId};
@@ -33,15 +33,17 @@ impl TriggerTable {
         let mut expected = Vec::with_capacity(self.cases.len());
         for case in &self.cases {
             let mut fires: Vec<TriggerId> = Vec::with_capacity(case.fires.len());
-            for name in &case.fires {
-                match find(program, case, name) {
+            for FiredName { name, span } in &case.fires {
+                match find_trigger(program, name)
+                    .map_err(|(message, next)| Diagnostic::error("unknown-trigger", *span, message).with_note(next))
+                {
                     Ok(id) if fires.contains(&id) => {
                         let message = format!("`{}` is named twice", label(program, id));
-                        let found = Diagnostic::error("duplicate-name", case.span, message);
+                        let found = Diagnostic::error("duplicate-name", *span, message);
                         findings.push(found.with_note("leave one of them out"));
                     }
                     Ok(id) => fires.push(id),
-                    Err(found) => findings.push(*found),
+                    Err(found) => findings.push(found),
                 }
             }
             fires.sort_by_key(|id| triggers.iter().position(|other| other == id));
@@ -57,10 +59,11 @@ pub fn label(program: &Program, id: TriggerId) -> String {
 }
 
 /// The trigger that `[Agent.]Playbook[:T1]` means.
-fn find(program: &Program, case: &TriggerCase, name: &str) -> Result<TriggerId, Box<Diagnostic>> {
-    let error = |message: String, next: String| {
-        Box::new(Diagnostic::error("unknown-trigger", case.span, message).with_note(next))
-    };
+///
+/// # Errors
+/// It means none, none that waits for updates, or several: what is wrong, and what to do.
+pub fn find_trigger(program: &Program, name: &str) -> Result<TriggerId, (String, String)> {
+    let error = |message: String, next: String| (message, next);
     let (path, number) = match name.split_once(':') {
         Some((path, number)) => (path, Some(number)),
         None => (name, None),

@@ -37,10 +37,19 @@ pub struct TriggerCase {
     pub given: Vec<(String, Value)>,
     /// What happens, one after the other; never empty.
     pub updates: Vec<TriggerUpdate>,
-    /// What fires on any of the updates, in the author's words (`Playbook` or `Playbook:T1`); empty: nothing.
-    pub fires: Vec<String>,
+    /// What fires on any of the updates; empty: nothing.
+    pub fires: Vec<FiredName>,
     /// A remark; empty if none.
     pub note: String,
+}
+
+/// A trigger that fires, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FiredName {
+    /// `Playbook` or `Playbook:T1`, with its agent before it or not.
+    pub name: String,
+    /// Its place.
+    pub span: Span,
 }
 
 /// One update (spec `triggers.md`, "When a trigger fires").

@@ -71,7 +71,7 @@ pub(super) fn read(file: FileId, text: &str) -> Result<UserFile, Vec<Diagnostic>
         let next = "add `## Expect` with a check a line, or `## Database`";
         reader.report(last, "nothing-expected", "whatever the program does is right", next);
     }
-    reader.finish(user)
+    reader.finish(user).whole()
 }
 
 fn read_top(reader: &mut Reader, lines: &[Line<'_>]) -> UserFile {
@@ -179,7 +179,10 @@ fn read_answers(reader: &mut Reader, section: &Section<'_>) -> Vec<Answer> {
 }
 
 fn read_answer(row: &Row<'_, AnswerColumn>) -> Result<Answer, Wrong> {
-    let cell = |column| row.cells.iter().find(|(of, _)| *of == column).map_or("", |(_, cell)| cell);
+    let cell = |column| {
+        let cell = row.cells.iter().find(|(of, _)| *of == column);
+        cell.map_or_else(String::new, |(_, cell)| cell.text())
+    };
     let (asked, says) = (cell(AnswerColumn::Asked), cell(AnswerColumn::Says));
     if says.is_empty() {
         return Err(wrong("empty-answer", "this answer says nothing", "write what is said, or remove the row"));

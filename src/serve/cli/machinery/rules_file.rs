@@ -47,7 +47,7 @@ impl RulesFile {
             let next = "add a section (`## …`) with a check a line, as in `- never Refund`";
             reader.report(line, "no-rules", "the file holds no rule", next);
         }
-        reader.finish(RulesFile { program: top.program, tools: top.tools, rules })
+        reader.finish(RulesFile { program: top.program, tools: top.tools, rules }).whole()
     }
 }
 
