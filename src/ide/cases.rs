@@ -38,7 +38,8 @@ fn outline(file: FileId, text: &str, children: impl Fn(Span) -> Vec<Entry>) -> V
         let span = last.map_or(title, |last| title.to(last.span(file)));
         let first = section.lines.iter().find(|line| !line.text().is_empty());
         let children = children(span);
-        let detail = if children.is_empty() { first.map_or_else(String::new, |line| detail(*line)) } else { String::new() };
+        let detail =
+            if children.is_empty() { first.map_or_else(String::new, |line| detail(*line)) } else { String::new() };
         Entry { kind: EntryKind::Section, name: heading(section.heading), detail, span, title, children }
     };
     let inner: Vec<Entry> = sections.iter().map(entry).collect();

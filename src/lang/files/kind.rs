@@ -4,6 +4,7 @@ use crate::english::phrase::Phrase;
 use crate::english::triggers::conditions::strip_when;
 use crate::lower::lower_alone;
 use crate::lower::settings::read_front_matter;
+use crate::plan::PlanLanguage;
 use crate::program::{Loop, Step, StepKind, Trigger, TriggerKind};
 use crate::source::ast::{AgentTree, FileTree, Section, SectionKind};
 use crate::source::parse::parse;
@@ -49,6 +50,14 @@ pub fn of(name: &str, text: &str) -> Option<Kind> {
     match said(&tree, text) {
         Some(is_ours) => is_ours.then_some(by_name.unwrap_or(Kind::Playbook)),
         None => by_name.or_else(|| reads_as_playbook(&tree, text).then_some(Kind::Playbook)),
+    }
+}
+
+/// The plan that a file of this name holds, if it is known from elsewhere that it is one of ours.
+pub fn plan_of(name: &str) -> Option<Kind> {
+    match PlanLanguage::of_file(name)? {
+        Some(PlanLanguage::Dataflow) => Some(Kind::YamlPlan),
+        Some(PlanLanguage::Jmp | PlanLanguage::Branch) | None => Some(Kind::JsonPlan),
     }
 }
 

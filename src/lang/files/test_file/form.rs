@@ -193,6 +193,12 @@ impl TestFile {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
+    /// Whether the program is expected to be none.
+    pub fn expects_refusal(&self) -> bool {
+        let is_refusal = |outcome: &ExpectedOutcome| matches!(outcome, ExpectedOutcome::Refused { .. });
+        self.steps.iter().any(|step| matches!(&step.kind, TestStepKind::ExpectOutcome(outcome) if is_refusal(outcome)))
+    }
+
     /// The checks of `## Expect`.
     pub fn checks<'t>(&'t self) -> impl Iterator<Item = &'t Written> {
         let of_step =

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
+use crate::host::launch::folder_of;
 use crate::lang::evaluation::checks::Written;
 use crate::lang::files::case_file::lines::{Fence, Line, Reader, Section, split};
-use crate::serve::cli::machinery::beside::folder_of;
 use crate::span::{FileId, Sources};
 
 /// How the names of files of rules end.
