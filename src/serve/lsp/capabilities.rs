@@ -2,11 +2,11 @@
 
 use gen_lsp_types::{
     CallHierarchyProvider, CodeActionKind, CodeActionOptions, CodeActionProvider, CodeLensOptions, CompletionOptions,
-    DefinitionProvider, DocumentHighlightProvider, DocumentSymbolProvider, FoldingRangeProvider, Full, HoverProvider,
-    InitializeParams, InlayHintProvider, PositionEncodingKind, ReferencesProvider, RenameOptions, RenameProvider, Save,
-    SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange, SemanticTokensProvider,
-    ServerCapabilities, SignatureHelpOptions, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions,
-    WorkspaceSymbolProvider,
+    DefinitionProvider, DocumentFormattingProvider, DocumentHighlightProvider, DocumentSymbolProvider,
+    FoldingRangeProvider, Full, HoverProvider, InitializeParams, InlayHintProvider, PositionEncodingKind,
+    ReferencesProvider, RenameOptions, RenameProvider, Save, SemanticTokensLegend, SemanticTokensOptions,
+    SemanticTokensOptionsRange, SemanticTokensProvider, ServerCapabilities, SignatureHelpOptions, TextDocumentSync,
+    TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceSymbolProvider,
 };
 use serde_json::Value as Json;
 
@@ -63,6 +63,7 @@ pub(super) fn capabilities(columns: Columns) -> ServerCapabilities {
         definition_provider: Some(DefinitionProvider::Bool(true)),
         references_provider: Some(ReferencesProvider::Bool(true)),
         document_highlight_provider: Some(DocumentHighlightProvider::Bool(true)),
+        document_formatting_provider: Some(DocumentFormattingProvider::Bool(true)),
         document_symbol_provider: Some(DocumentSymbolProvider::Bool(true)),
         workspace_symbol_provider: Some(WorkspaceSymbolProvider::Bool(true)),
         folding_range_provider: Some(FoldingRangeProvider::Bool(true)),
