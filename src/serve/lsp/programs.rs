@@ -8,7 +8,8 @@ use playhouse_ide::{Tools, View};
 use crate::diagnostic::Diagnostic;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};
 use crate::host::program::{ToolInventory, load_files_by};
-use crate::lang;
+use crate::lang::{self, LoadOptions};
+use crate::serve::lsp::cases::{Case, Cases};
 use crate::serve::lsp::documents::{Document, Documents, Text};
 use crate::serve::show::tools::about_tool;
 use crate::span::{FileId, Span};
@@ -26,7 +27,7 @@ pub(super) struct Loaded {
 /// What is known of a program's tools without starting anything: by its files and the configuration beside them, as they
 /// were saved last.
 #[derive(Clone)]
-struct Survey {
+pub(super) struct Survey {
     inventory: ToolInventory,
     tools: Tools,
     /// Why there is none.
@@ -37,6 +38,7 @@ struct Survey {
 #[derive(Default)]
 pub(super) struct Programs {
     all: Vec<Loaded>,
+    cases: Cases,
     /// Texts that have changed since the programs were loaded.
     changed: BTreeSet<String>,
     /// Whether what lies on the disk has changed, too.
@@ -46,7 +48,12 @@ pub(super) struct Programs {
 impl Survey {
     /// What `check` would know.
     fn of(root: &str) -> Survey {
-        let launch = Launch::new(Workshop::default(), Choices::default());
+        Survey::with(root, Choices::default())
+    }
+
+    /// The same with these choices.
+    pub(super) fn with(root: &str, choices: Choices) -> Survey {
+        let launch = Launch::new(Workshop::default(), choices);
         match launch.survey(&[PathBuf::from(root)]) {
             Ok((equipment, _)) => {
                 let tools = equipment.tools.signatures();
@@ -78,7 +85,7 @@ impl Survey {
 
 impl Loaded {
     /// The texts that are open stand in the place of those in files; none: its first file cannot be read.
-    fn load(root: &str, survey: Survey, documents: &Documents) -> Option<Loaded> {
+    pub(super) fn load(root: &str, survey: Survey, documents: &Documents) -> Option<Loaded> {
         let mut loaded = survey.load(root, &mut |name| documents.get(name).map(|document| document.text.as_str()))?;
         if let Some(trouble) = &survey.trouble {
             loaded.diagnostics.insert(0, Diagnostic::error("tools", Span::default(), trouble.clone()));
@@ -86,6 +93,17 @@ impl Loaded {
         let texts = loaded.program.sources.iter().map(|(_, file)| Text::new(&*file.text)).collect();
         let view = View::new(loaded, survey.tools.clone());
         Some(Loaded { root: root.to_owned(), survey, view, texts })
+    }
+
+    /// What is known of its tools, to load it anew.
+    pub(super) fn into_survey(self) -> Survey {
+        self.survey
+    }
+
+    /// With which names it was loaded beside its own.
+    pub(super) fn world(&self) -> LoadOptions<'_> {
+        let ToolInventory { signatures, are_more, others } = &self.survey.inventory;
+        LoadOptions { tools: signatures, open_world: *are_more, others }
     }
 
     /// The names of its files.
@@ -123,6 +141,7 @@ impl Programs {
         if changed.is_empty() {
             return false;
         }
+        self.cases.refresh(&changed, is_disk_changed, documents);
         for program in &mut self.all {
             if is_disk_changed || changed.iter().any(|name| program.view.file(name).is_some()) {
                 let survey = if is_disk_changed { Survey::of(&program.root) } else { program.survey.clone() };
@@ -131,7 +150,7 @@ impl Programs {
                 }
             }
         }
-        for name in changed.iter().filter(|name| documents.get(name).is_some_and(Document::is_playbook)) {
+        for name in changed.iter().filter(|name| documents.get(name).is_some_and(Document::is_program)) {
             if self.of(name).next().is_none() {
                 self.all.extend(Loaded::load(name, Survey::of(name), documents));
             }
@@ -141,8 +160,8 @@ impl Programs {
             let is_inner =
                 self.all.iter().any(|other| other.root != program.root && other.view.file(&program.root).is_some());
             // One that is none any more is found out when it is saved: it takes as long as loading it.
-            let is_playbook = !is_disk_changed || documents.get(&program.root).is_none_or(Document::is_playbook);
-            !is_inner && is_playbook && program.files().any(|(_, name)| documents.get(name).is_some())
+            let is_program = !is_disk_changed || documents.get(&program.root).is_none_or(Document::is_program);
+            !is_inner && is_program && program.files().any(|(_, name)| documents.get(name).is_some())
         };
         let kept: Vec<bool> = self.all.iter().map(is_kept).collect();
         let mut kept = kept.into_iter();
@@ -153,6 +172,16 @@ impl Programs {
     /// Those that reach a file, with its number there.
     pub(super) fn of<'p, 'n>(&'p self, name: &'n str) -> impl Iterator<Item = (&'p Loaded, FileId)> + use<'p, 'n> {
         self.all.iter().filter_map(move |program| Some((program, program.view.file(name)?)))
+    }
+
+    /// The test or trigger table of this name.
+    pub(super) fn case(&self, name: &str) -> Option<&Case> {
+        self.cases.get(name)
+    }
+
+    /// Whether anything is said of a file.
+    pub(super) fn concerns(&self, name: &str) -> bool {
+        self.case(name).is_some() || self.of(name).next().is_some()
     }
 
     /// All of them.

@@ -7,10 +7,11 @@ use gen_lsp_types::{
     CallHierarchyIncomingCallsRequest, CallHierarchyOutgoingCallsRequest, CallHierarchyPrepareRequest, CancelParams,
     CodeActionRequest, CodeLensRequest, CompletionRequest, CompletionResponse, DefinitionRequest,
     DidChangeTextDocumentNotification, DidChangeWatchedFilesNotification, DidCloseTextDocumentNotification,
-    DidOpenTextDocumentNotification, DidSaveTextDocumentNotification, DocumentHighlightRequest, DocumentSymbolRequest,
-    FoldingRangeRequest, HoverRequest, Id, InlayHintRequest, Notification as LspNotification, PrepareRenameRequest,
-    PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesRequest, RenameRequest, Request as LspRequest,
-    SemanticTokensRangeRequest, SemanticTokensRequest, SignatureHelpRequest, WorkspaceSymbolRequest,
+    DidOpenTextDocumentNotification, DidSaveTextDocumentNotification, DocumentFormattingRequest,
+    DocumentHighlightRequest, DocumentSymbolRequest, FoldingRangeRequest, HoverRequest, Id, InlayHintRequest,
+    Notification as LspNotification, PrepareRenameRequest, PublishDiagnosticsNotification, PublishDiagnosticsParams,
+    ReferencesRequest, RenameRequest, Request as LspRequest, SemanticTokensRangeRequest, SemanticTokensRequest,
+    SignatureHelpRequest, WorkspaceSymbolRequest,
 };
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use serde::Serialize;
@@ -177,7 +178,7 @@ impl Server<'_> {
             .filter(|(name, now)| match self.told.get(name) {
                 Some(before) => before != now,
                 // A foreign text is never spoken of.
-                None => !now.diagnostics.is_empty() || self.programs.of(name).next().is_some(),
+                None => !now.diagnostics.is_empty() || self.programs.concerns(name),
             })
             .collect();
         for (name, now) in told {
@@ -273,6 +274,9 @@ impl Server<'_> {
             "textDocument/prepareCallHierarchy" => reply::<CallHierarchyPrepareRequest, _>(request, |asked| {
                 answers.playbook_at(&asked.text_document_position_params)
             }),
+            "textDocument/formatting" => {
+                reply::<DocumentFormattingRequest, _>(request, |asked| answers.formatted(&asked.text_document.uri))
+            }
             "callHierarchy/incomingCalls" => {
                 reply::<CallHierarchyIncomingCallsRequest, _>(request, |asked| answers.callers(&asked.item))
             }
