@@ -1,6 +1,7 @@
 //! Files that people write: which kind a file is, the one layout of each kind, and the readers of tests, trigger tables,
 //! users and transcripts.
 
+pub mod case;
 pub mod case_file;
 pub mod format;
 pub mod judge_file;

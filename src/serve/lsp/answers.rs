@@ -19,6 +19,7 @@ use playhouse_ide::outline::{Entry, EntryKind};
 use crate::diagnostic;
 use crate::lang::program::{Playbook, PlaybookId};
 use crate::serve::lsp::capabilities::Editor;
+use crate::serve::lsp::cases::Cases;
 use crate::serve::lsp::convert::{completion, finding, hierarchy_item, location, symbol, symbol_kind, tokens};
 use crate::serve::lsp::documents::{Columns, Documents, Text, name_of, uri_of};
 use crate::serve::lsp::programs::{Loaded, Programs};
@@ -36,6 +37,7 @@ const SHOW_CALLERS: &str = "playhouse.showCallers";
 pub(super) struct Answers<'a> {
     pub(super) documents: &'a Documents,
     pub(super) programs: &'a Programs,
+    pub(super) cases: &'a Cases,
     pub(super) editor: &'a Editor,
 }
 

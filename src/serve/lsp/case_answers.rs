@@ -1,5 +1,7 @@
 //! Questions about tests and trigger tables, and the layout of all that is ours.
 
+use std::collections::BTreeSet;
+
 use gen_lsp_types::{
     Contents, Diagnostic, DocumentSymbol, Hover, Location, MarkupContent, MarkupKind, Range,
     TextDocumentPositionParams, TextEdit, Uri,
@@ -27,7 +29,7 @@ impl<'a> Answers<'a> {
     /// What a test or table names at a position.
     pub(super) fn mentioned(self, at: &TextDocumentPositionParams) -> Option<Mentioned<'a>> {
         let (name, document) = self.documents.at(&at.text_document.uri)?;
-        let case = self.programs.case(&name)?;
+        let case = self.cases.get(&name)?;
         let mention = case.mention_at(document.text.offset(at.position, self.columns())?)?;
         Some(Mentioned { name, case, document, mention })
     }
@@ -55,13 +57,13 @@ impl<'a> Answers<'a> {
     /// The outline of a test or table; none: it is neither.
     pub(super) fn case_symbols(self, uri: &Uri) -> Option<Vec<DocumentSymbol>> {
         let (name, document) = self.documents.at(uri)?;
-        let outline = self.programs.case(&name)?.outline(document.text.as_str());
+        let outline = self.cases.get(&name)?.outline(document.text.as_str());
         Some(outline.iter().map(|entry| symbol(entry, &document.text, self.columns())).collect())
     }
 
     /// What was found in a test or table; none: it is neither.
     pub(super) fn case_findings(self, name: &str) -> Option<Vec<Diagnostic>> {
-        let (case, document) = (self.programs.case(name)?, self.documents.get(name)?);
+        let (case, document) = (self.cases.get(name)?, self.documents.get(name)?);
         let place =
             |span: Span| Some(Location { uri: document.uri.clone(), range: document.text.range(span, self.columns()) });
         Some(case.findings().iter().filter_map(|found| finding(&place, found)).collect())
@@ -71,10 +73,19 @@ impl<'a> Answers<'a> {
     /// ours, or would not be the same any more.
     pub(super) fn formatted(self, uri: &Uri) -> Option<Vec<TextEdit>> {
         let (name, document) = self.documents.at(uri)?;
-        // What a program reaches is ours, whatever it looks like.
-        let related = || self.programs.of(&name).next().map(|_| plan_of(&name).unwrap_or(Kind::Playbook));
-        let kind = document.kind().or_else(related)?;
+        let kind = self.layout_of(&name)?;
         let written = format_file(kind, document.text.as_str()).ok()?;
         Some(line_edits(&document.text, &written, self.columns()))
+    }
+
+    /// The open files whose layout is known, by their paths.
+    pub(super) fn formattable(self) -> BTreeSet<String> {
+        self.documents.names().filter(|name| self.layout_of(name).is_some()).cloned().collect()
+    }
+
+    /// By which rules a text is laid out; none: it is not ours.
+    fn layout_of(self, name: &str) -> Option<Kind> {
+        let of_program = || self.programs.of(name).next().map(|_| plan_of(name).unwrap_or(Kind::Playbook));
+        self.cases.get(name).map(Case::kind).or_else(of_program)
     }
 }

@@ -21,6 +21,8 @@ mod documents;
 
 mod programs;
 
+mod registration;
+
 mod server;
 
 pub use crate::serve::lsp::server::{ServeError, serve};

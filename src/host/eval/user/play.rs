@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::database::{check_tools, look};
 use super::speaker::{Done, Spoken, invented, speak};
@@ -264,7 +265,8 @@ impl<'a> Player<'a> {
     }
 
     async fn talk(&mut self, handle: &SessionHandle, events: &mut Subscription) -> Ended {
-        let Limit::Time(time) = self.file.limit else { return self.talk_on(handle, events).await };
+        let Limit::Time(ms) = self.file.limit else { return self.talk_on(handle, events).await };
+        let time = Duration::from_millis(ms);
         match tokio::time::timeout(time, self.talk_on(handle, events)).await {
             Ok(ended) => ended,
             Err(_) => Ended::CutOff(format!("it was cut off after {} s (`limit`)", time.as_secs_f64())),

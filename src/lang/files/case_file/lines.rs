@@ -135,6 +135,11 @@ pub struct Read<T> {
 }
 
 impl<T> Read<T> {
+    /// The same of another form.
+    pub fn map<U>(self, form: impl FnOnce(T) -> U) -> Read<U> {
+        Read { file: form(self.file), findings: self.findings, mentions: self.mentions }
+    }
+
     /// The file, if nothing is wrong with it.
     ///
     /// # Errors

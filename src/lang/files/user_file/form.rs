@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
 
 use regex::Regex;
 
@@ -64,8 +63,8 @@ pub struct Person {
 pub enum Limit {
     /// The model was asked so often.
     Turns(u64),
-    /// So much time has gone by.
-    Time(Duration),
+    /// So many milliseconds have gone by.
+    Time(u64),
 }
 
 /// One row of `## Answers`.

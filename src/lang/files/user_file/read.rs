@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::time::Duration;
 
 use super::form::{Answer, DatabaseCheck, DatabaseKind, Limit, Lookup, Person, STOP, TURNS, UserFile};
 use crate::diagnostic::Diagnostic;
@@ -109,7 +108,7 @@ fn read_key(reader: &mut Reader, user: &mut UserFile, item: &TopItem<'_>) {
         }
         "limit" => {
             let turns = count_of::<NonZeroUsize>(value, "turn").map(|turns| Limit::Turns(turns.get() as u64));
-            let limit = turns.or_else(|| time(value).map(|ms| Limit::Time(Duration::from_millis(ms))));
+            let limit = turns.or_else(|| time(value).map(Limit::Time));
             let limit = limit
                 .ok_or_else(|| bad("limit", "write so many turns of the model, or a time: `40 turns`, `5 minutes`"));
             user.limit = reader.accept(item.line, limit).unwrap_or(user.limit);
