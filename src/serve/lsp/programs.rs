@@ -9,7 +9,6 @@ use crate::diagnostic::Diagnostic;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};
 use crate::host::program::{ToolInventory, load_files_by};
 use crate::lang::{self, LoadOptions};
-use crate::serve::lsp::cases::{Case, Cases};
 use crate::serve::lsp::documents::{Document, Documents, Text};
 use crate::serve::show::tools::about_tool;
 use crate::span::{FileId, Span};
@@ -34,11 +33,18 @@ pub(super) struct Survey {
     trouble: Option<String>,
 }
 
+/// What has changed since programs were loaded.
+pub(super) struct Changes {
+    /// Which texts.
+    pub(super) names: BTreeSet<String>,
+    /// Whether what lies on the disk has, too.
+    pub(super) is_disk_changed: bool,
+}
+
 /// All programs.
 #[derive(Default)]
 pub(super) struct Programs {
     all: Vec<Loaded>,
-    cases: Cases,
     /// Texts that have changed since the programs were loaded.
     changed: BTreeSet<String>,
     /// Whether what lies on the disk has changed, too.
@@ -134,14 +140,13 @@ impl Programs {
         self.is_disk_changed = true;
     }
 
-    /// Loads anew what has changed; whether anything has.
-    pub(super) fn refresh(&mut self, documents: &Documents) -> bool {
+    /// Loads anew what has changed; what that is, if anything has.
+    pub(super) fn refresh(&mut self, documents: &Documents) -> Option<Changes> {
         let changed = std::mem::take(&mut self.changed);
         let is_disk_changed = std::mem::take(&mut self.is_disk_changed);
         if changed.is_empty() {
-            return false;
+            return None;
         }
-        self.cases.refresh(&changed, is_disk_changed, documents);
         for program in &mut self.all {
             if is_disk_changed || changed.iter().any(|name| program.view.file(name).is_some()) {
                 let survey = if is_disk_changed { Survey::of(&program.root) } else { program.survey.clone() };
@@ -166,22 +171,12 @@ impl Programs {
         let kept: Vec<bool> = self.all.iter().map(is_kept).collect();
         let mut kept = kept.into_iter();
         self.all.retain(|_| kept.next().unwrap_or(true));
-        true
+        Some(Changes { names: changed, is_disk_changed })
     }
 
     /// Those that reach a file, with its number there.
     pub(super) fn of<'p, 'n>(&'p self, name: &'n str) -> impl Iterator<Item = (&'p Loaded, FileId)> + use<'p, 'n> {
         self.all.iter().filter_map(move |program| Some((program, program.view.file(name)?)))
-    }
-
-    /// The test or trigger table of this name.
-    pub(super) fn case(&self, name: &str) -> Option<&Case> {
-        self.cases.get(name)
-    }
-
-    /// Whether anything is said of a file.
-    pub(super) fn concerns(&self, name: &str) -> bool {
-        self.case(name).is_some() || self.of(name).next().is_some()
     }
 
     /// All of them.
