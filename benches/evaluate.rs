@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use playhouse::host::backtest::{Backtest, Fate};
-use playhouse::host::checks::{Checks, Verdict, Written, verify};
+use playhouse::host::checks::{Checks, Verdict, verify};
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::SystemClock;
 use playhouse::host::events::PublicBody;
@@ -30,7 +30,7 @@ use playhouse::host::stored::look_at_all;
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::travel::Run;
 use playhouse::lang::SourceText;
-use playhouse::lang::evaluation::checks::Check;
+use playhouse::lang::evaluation::checks::{Check, Written};
 use playhouse::lang::program::Program;
 use playhouse::span::Sources;
 use playhouse::value::Map;

@@ -13,7 +13,7 @@ use playhouse::host::program::load_texts;
 use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;
-use playhouse::serve::cli::test_file::{TestFile, TestStep, TestStepKind};
+use playhouse::lang::files::test_file::{TestFile, TestStep, TestStepKind};
 use playhouse::span::FileId;
 use playhouse::value::Map;
 use playhouse::vm::protocol::settings::Settings;

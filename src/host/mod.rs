@@ -12,8 +12,6 @@ pub mod frames;
 
 mod keys;
 
-pub mod case_file;
-
 mod net;
 
 pub mod mutants;

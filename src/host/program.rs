@@ -314,7 +314,7 @@ fn name_of(path: &Path) -> String {
 }
 
 /// The path without `.` and, where the text alone tells, without `..`: a file has one name however it is imported.
-fn plain(path: &Path) -> PathBuf {
+pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

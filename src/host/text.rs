@@ -31,14 +31,6 @@ pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What is wrong with a text that is no regular expression, and what to do about it.
-pub(crate) fn regex_fault(source: &str, error: &regex::Error) -> (String, &'static str) {
-    let cause = error.to_string();
-    let cause = cause.lines().last().unwrap_or("").trim_start_matches("error: ");
-    let next = "mend it; a character with a meaning is written with a `\\` before it";
-    (format!("`{source}` is no regular expression: {cause}"), next)
-}
-
 /// Bytes in hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

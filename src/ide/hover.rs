@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use playhouse_lang::analysis::explain::{line, signature, trigger_kind};
+use playhouse_lang::analysis::explain::{line, lines_by_who, signature, trigger_kind};
 use playhouse_lang::program::{Playbook, PlaybookId, Program, Step};
 use playhouse_lang::span::{FileId, Span};
 
@@ -49,13 +49,7 @@ impl View {
                 format!("agent **{}**, {}", agent.name, count(agent.playbooks.len(), "playbook"))
             }
             Symbol::Playbook(id) => self.playbook_text(*id),
-            Symbol::Callable(name) => match program.find_plan(name) {
-                Some(id) => format!(
-                    "plan {}",
-                    program.plan(id).map_or_else(String::new, |plan| code(&signature(&plan.signature())))
-                ),
-                None => self.tool_text(name),
-            },
+            Symbol::Callable(name) => self.callable_text(name),
             Symbol::Own(id, name) => {
                 let playbook = program.playbook(*id);
                 let parameter = playbook.parameters.iter().find(|parameter| parameter.name == *name);
@@ -78,6 +72,15 @@ impl View {
         }
     }
 
+    /// What is told of a plan or tool.
+    pub(crate) fn callable_text(&self, name: &str) -> String {
+        let plan = self.program().find_plan(name).map(|id| self.program().plan(id));
+        match plan {
+            Some(plan) => format!("plan {}", plan.map_or_else(String::new, |plan| code(&signature(&plan.signature())))),
+            None => self.tool_text(name),
+        }
+    }
+
     fn tool_text(&self, name: &str) -> String {
         let Some(tool) = self.tool(name) else { return format!("tool **{name}**, which is not known here") };
         let about = std::iter::once(tool.summary.to_string()).chain(self.about(name)).filter(|text| !text.is_empty());
@@ -92,11 +95,8 @@ impl View {
         if let Some(first) = playbook.description.lines().find(|line| !line.trim().is_empty()) {
             let _ = write!(text, "\n\n{}", escaped(first.trim()));
         }
-        let n_explicit = playbook.steps.iter().filter(|step| step.explicit).count();
-        let n_words = playbook.steps.len() - n_explicit;
-        let (lines, triggers) = (count(n_explicit, "explicit line"), count(playbook.triggers.len(), "trigger"));
-        let _ =
-            write!(text, "\n\n{lines}, {n_words} by the model, {triggers}, {}", count(self.n_callers(id), "caller"));
+        let (lines, triggers) = (lines_by_who(playbook), count(playbook.triggers.len(), "trigger"));
+        let _ = write!(text, "\n\n{lines}, {triggers}, {}", count(self.n_callers(id), "caller"));
         text
     }
 

@@ -5,6 +5,7 @@
 //! business of whoever asks.
 
 pub mod calls;
+pub mod cases;
 pub mod complete;
 pub mod hover;
 pub mod occurrences;

@@ -1,5 +1,6 @@
 //! A file's outline, and what is written beside its lines.
 
+use playhouse_lang::analysis::explain::lines_by_who;
 use playhouse_lang::program::{Agent, Playbook, Step};
 use playhouse_lang::span::{FileId, Span};
 
@@ -16,6 +17,12 @@ pub enum EntryKind {
     Trigger,
     /// A line.
     Line,
+    /// A test or trigger table.
+    Test,
+    /// A section of one.
+    Section,
+    /// A row of a trigger table.
+    Case,
 }
 
 /// An entry of an outline.
@@ -99,11 +106,7 @@ impl View {
 }
 
 fn playbook_entry(playbook: &Playbook) -> Entry {
-    let n_explicit = playbook.steps.iter().filter(|step| step.explicit).count();
-    let detail = match playbook.steps.len() {
-        0 => "by the model".to_owned(),
-        n => format!("{n_explicit} explicit, {} by the model", n - n_explicit),
-    };
+    let detail = lines_by_who(playbook);
     let entry = |kind, name: &str, words: &str, span| {
         let words = words.lines().next().unwrap_or_default().to_owned();
         Entry { kind, name: name.to_owned(), detail: words, span, title: span, children: Vec::new() }

@@ -16,7 +16,7 @@ use playhouse::host::tool::builtin::add_builtins;
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::expr::template::{Part, TextScanner, scan_text};
-use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
+use playhouse::lang::files::test_file::{TestFile, TestStepKind};
 use playhouse::span::Sources;
 use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Event, Progress, Timestamp};

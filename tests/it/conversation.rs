@@ -26,8 +26,8 @@ use playhouse::host::session::{Ending, Interest, Notice, Session, SessionHandle,
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, canned};
 use playhouse::lang::SourceText;
+use playhouse::lang::files::test_file::{TestFile, TestStepKind};
 use playhouse::lang::program::{EntryId, Program, Signature};
-use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
 use playhouse::span::FileId;
 use playhouse::value::{Map, Value};
 use playhouse::vm::protocol::settings::Settings;

@@ -25,9 +25,9 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use playhouse::host::config::FileConfig;
+use playhouse::lang::files::test_file::{TestFile, TestStepKind};
 use playhouse::lang::plan::read_plan;
 use playhouse::serve::cli::command;
-use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
 use playhouse::span::{FileId, Sources};
 use playhouse::vm::protocol::fault::FaultKind;
 use playhouse::vm::reply::{ReadEnd, ReaderOptions, Reading};
@@ -525,15 +525,7 @@ fn in_tables(text: &str, heading: &str) -> BTreeSet<String> {
 #[test]
 fn what_a_user_can_be_told_is_in_the_guide() {
     let guide = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
-    let folders = [
-        "lang",
-        "host/case_file",
-        "host/checks",
-        "host/component",
-        "host/eval/user",
-        "host/judge",
-        "serve/cli/machinery",
-    ];
+    let folders = ["lang", "host/checks", "host/component", "host/eval/user", "host/judge", "serve/cli/machinery"];
     let codes = in_sources(&folders, r#""([a-z]+(?:-[a-z]+)+)""#);
     assert!(codes.len() > 70, "{codes:?}");
     assert_eq!(in_tables(&guide, "Findings by code"), codes);

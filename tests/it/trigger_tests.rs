@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use playhouse::lang::files::trigger_table::{FiredName, TriggerCase, TriggerTable, TriggerUpdate};
 use playhouse::lang::program::{Program, TriggerId};
-use playhouse::serve::cli::trigger_tests::{
-    Judged, TableOptions, TableOutcome, TriggerCase, TriggerTable, TriggerUpdate, judge, run_table,
-};
+use playhouse::serve::cli::trigger_tests::{Judged, TableOptions, TableOutcome, judge, run_table};
 use playhouse::span::Sources;
 use playhouse::value::Value;
 
@@ -52,7 +51,8 @@ fn judge_by_note(program: &Program, table: &TriggerTable, case: &TriggerCase) ->
 /// The triggers that a list of names means.
 fn ids(program: &Program, table: &TriggerTable, names: &str) -> Vec<TriggerId> {
     let mut case = table.cases[0].clone();
-    case.fires = names.split(',').map(|name| name.trim().to_owned()).collect();
+    let fired = |name: &str| FiredName { name: name.trim().to_owned(), span: case.span };
+    case.fires = names.split(',').map(fired).collect();
     let table = TriggerTable { cases: vec![case], ..table.clone() };
     table.resolve(program).unwrap().expected.remove(0)
 }
@@ -98,8 +98,9 @@ fn cells() {
     let last = &table.cases[5];
     assert_eq!(last.updates, [TriggerUpdate::User("yes".to_owned())]);
     assert_eq!(table.cases[0].updates, [TriggerUpdate::Set("knocks".to_owned(), Value::Int(4))]);
-    assert_eq!((last.fires.as_slice(), last.note.as_str()), (["Open".to_owned()].as_slice(), "fired Open:T2"));
-    assert_eq!(table.cases[4].fires, ["Warn:T1", "Shut"]);
+    let fires = |case: &TriggerCase| case.fires.iter().map(|fired| fired.name.clone()).collect::<Vec<_>>();
+    assert_eq!((fires(last), last.note.as_str()), (vec!["Open".to_owned()], "fired Open:T2"));
+    assert_eq!(fires(&table.cases[4]), ["Warn:T1", "Shut"]);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! of them is in `tests/cases/cli/written.txt`.
 
 use fastrand::Rng;
-use playhouse::host::llm::written::{Bullet, LineName, What};
-use playhouse::serve::cli::test_file::{TestFile, TestStep, TestStepKind, WrittenBullet};
+use playhouse::lang::files::test_file::{Bullet, LineName, What};
+use playhouse::lang::files::test_file::{TestFile, TestStep, TestStepKind, WrittenBullet};
 use playhouse::span::FileId;
 use playhouse::value::{Map, Value};
 

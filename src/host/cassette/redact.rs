@@ -8,7 +8,7 @@ use regex::Regex;
 
 use crate::host::patterns::{Thing, forms};
 use crate::host::secrets;
-use crate::host::text::regex_fault;
+use crate::lang::files::case_file::item::regex_fault;
 use crate::lang::spelling::nearest;
 use crate::value::{Map, Value};
 

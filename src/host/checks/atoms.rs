@@ -9,10 +9,10 @@ use crate::host::checks::binding::Binding;
 use crate::host::checks::past::{Call, Past, holds_secret, playbook_of};
 use crate::host::events::PublicBody;
 use crate::host::secrets::MASK;
-use crate::host::text::regex_fault;
 use crate::lang::evaluation::checks::{
     self, ArgumentPattern, CallPattern, Check, Pattern, ResultPattern, ValuePattern,
 };
+use crate::lang::files::case_file::item::regex_fault;
 use crate::value::Value;
 use crate::vm::protocol::CallKind;
 

@@ -10,7 +10,6 @@ mod binding;
 mod end;
 mod monitor;
 mod past;
-mod reader;
 mod schema;
 mod verdict;
 
@@ -23,23 +22,12 @@ use crate::host::program::ToolInventory;
 use crate::host::resource::prices::PriceTable;
 use crate::host::travel::Run;
 use crate::lang::LoadOptions;
-use crate::lang::evaluation::checks::{Check, CheckKind};
+use crate::lang::evaluation::checks::Written;
 use crate::lang::program::Program;
 use crate::span::FileId;
 
 pub use crate::host::checks::schema::ReadSchema;
 pub use crate::host::checks::verdict::{Breach, Verdict};
-
-/// A check as it stands in a file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Written {
-    /// What people call it: `Known before paid:1`, or the heading that it stands below.
-    pub label: Arc<str>,
-    /// Its line, from 1.
-    pub line: usize,
-    /// What it says.
-    pub check: Check,
-}
 
 /// Checks of one program, ready to be held against its runs.
 pub struct Checks {
@@ -64,20 +52,15 @@ pub struct Verified {
     pub verdict: Verdict,
 }
 
-impl Written {
-    /// That nothing can be said of it.
-    pub fn undecided(&self, why: &str) -> Verified {
-        self.verified(Verdict::Undecided { why: why.to_owned() })
+impl Verified {
+    /// That nothing can be said of a check.
+    pub fn undecided(written: &Written, why: &str) -> Verified {
+        Verified::of(written, Verdict::Undecided { why: why.to_owned() })
     }
 
-    /// What it asks a judge, if it does.
-    pub fn question(&self) -> Option<&Arc<str>> {
-        if let CheckKind::Judge(question) = &self.check.kind { Some(question) } else { None }
-    }
-
-    fn verified(&self, verdict: Verdict) -> Verified {
-        let Written { label, line, check } = self;
-        let (file, question) = (check.span.file, self.question().cloned());
+    fn of(written: &Written, verdict: Verdict) -> Verified {
+        let Written { label, line, check } = written;
+        let (file, question) = (check.span.file, written.question().cloned());
         Verified { label: label.clone(), text: check.text.clone(), file, line: *line, question, verdict }
     }
 }
@@ -126,5 +109,5 @@ pub fn verify(checks: &Checks, run: &Run) -> Vec<Verified> {
         past.note(index);
     }
     let verdicts = monitors.into_iter().map(|monitor| monitor.end(&past));
-    checks.written().zip(verdicts).map(|(written, verdict)| written.verified(verdict)).collect()
+    checks.written().zip(verdicts).map(|(written, verdict)| Verified::of(written, verdict)).collect()
 }

@@ -3,20 +3,10 @@
 use minijinja::context;
 
 use crate::host::judge::transcript::Transcript;
+use crate::lang::files::user_file::Person;
 use crate::value::Value;
 use crate::vm::prompt::files::render;
 use crate::vm::protocol::{ChatMessage, Role};
-
-/// Somebody whom a model is to play.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Person {
-    /// What they want.
-    pub goal: String,
-    /// What they know; empty: nothing.
-    pub knows: String,
-    /// How they are; empty: anyhow.
-    pub manner: String,
-}
 
 /// The messages of a question about a transcript: `problem` is what was wrong with the last answer.
 pub fn judge_messages(transcript: &Transcript, statement: &str, problem: Option<&str>) -> Vec<ChatMessage> {

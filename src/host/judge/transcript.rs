@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::case_file::call::ExpectedCall;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::text::{one_line, shorten};
+use crate::lang::files::case_file::call::ExpectedCall;
+use crate::lang::files::judge_file::TranscriptLine;
 use crate::value::Value;
 use crate::vm::protocol::CallKind;
 
@@ -19,33 +20,6 @@ pub struct Transcript {
     lines: Vec<TranscriptLine>,
     /// The tools that are being called, by the calls' ids.
     running: HashMap<u64, Arc<str>>,
-}
-
-/// One line.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TranscriptLine {
-    /// The program says something.
-    Program(Arc<str>),
-    /// A tool's call, or the tool, asks the user for a yes or a no.
-    Asks(Arc<str>),
-    /// The user says something.
-    User(Arc<str>),
-    /// A tool is called: `Name(argument: JSON)`.
-    Call(String),
-    /// What a tool gave.
-    Result {
-        /// Which.
-        tool: Arc<str>,
-        /// What.
-        value: Value,
-    },
-    /// Why a tool gave nothing.
-    Error {
-        /// Which.
-        tool: Arc<str>,
-        /// Why.
-        error: Arc<str>,
-    },
 }
 
 impl Transcript {
@@ -79,6 +53,11 @@ impl Transcript {
             }
             _ => {}
         }
+    }
+
+    /// Made of these lines.
+    pub fn of_lines(lines: &[TranscriptLine]) -> Transcript {
+        Transcript { lines: lines.to_vec(), running: HashMap::new() }
     }
 
     /// Goes on with a line.
@@ -115,7 +94,7 @@ impl Transcript {
 
     /// What a model is shown: each line with its number.
     pub fn shown(&self) -> Vec<String> {
-        self.lines.iter().enumerate().map(|(index, line)| format!("{} {}", index + 1, line.shown())).collect()
+        self.lines.iter().enumerate().map(|(index, line)| format!("{} {}", index + 1, shown(line))).collect()
     }
 
     /// All of it as it is, one line after the other.
@@ -128,33 +107,21 @@ impl Transcript {
     pub fn has(&self, quote: &str) -> bool {
         let quote = one_line(quote);
         let has = |text: &str| one_line(text).contains(&quote);
-        !quote.is_empty() && self.lines.iter().any(|line| has(&line.text()) || has(&line.shown()))
+        !quote.is_empty() && self.lines.iter().any(|line| has(&line.text()) || has(&shown(line)))
     }
 }
 
-impl TranscriptLine {
-    /// What was said, asked or given.
-    pub fn text(&self) -> String {
-        match self {
-            TranscriptLine::Program(text) | TranscriptLine::Asks(text) | TranscriptLine::User(text) => text.to_string(),
-            TranscriptLine::Call(call) => call.clone(),
-            TranscriptLine::Result { value, .. } => value.to_text(),
-            TranscriptLine::Error { error, .. } => error.to_string(),
+/// A line as one of ours.
+fn shown(line: &TranscriptLine) -> String {
+    match line {
+        TranscriptLine::Program(text) => format!("program: {}", quoted(text)),
+        TranscriptLine::Asks(text) => format!("program asks: {}", quoted(text)),
+        TranscriptLine::User(text) => format!("user: {}", quoted(text)),
+        TranscriptLine::Call(call) => format!("call: {}", whole_or_quoted(call)),
+        TranscriptLine::Result { tool, value } => {
+            format!("result of {tool}: {}", whole_or_quoted(&value.to_json()))
         }
-    }
-
-    /// The same as a line of ours.
-    fn shown(&self) -> String {
-        match self {
-            TranscriptLine::Program(text) => format!("program: {}", quoted(text)),
-            TranscriptLine::Asks(text) => format!("program asks: {}", quoted(text)),
-            TranscriptLine::User(text) => format!("user: {}", quoted(text)),
-            TranscriptLine::Call(call) => format!("call: {}", whole_or_quoted(call)),
-            TranscriptLine::Result { tool, value } => {
-                format!("result of {tool}: {}", whole_or_quoted(&value.to_json()))
-            }
-            TranscriptLine::Error { tool, error } => format!("error of {tool}: {}", quoted(error)),
-        }
+        TranscriptLine::Error { tool, error } => format!("error of {tool}: {}", quoted(error)),
     }
 }
 

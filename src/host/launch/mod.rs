@@ -30,4 +30,4 @@ pub use self::ready::{Begins, Ready, Wanted};
 pub use self::reopen::{Reopened, Reopening, Setting};
 pub use self::tools::{inventory, surveyed};
 pub use self::trust::{Allowed, Trust};
-pub use self::workshop::{Choices, Launch, Level, Remark, Telemetry, Workshop};
+pub use self::workshop::{Choices, Launch, Level, Remark, Telemetry, Workshop, folder_of};

@@ -194,21 +194,8 @@ pub fn load(
 /// # Errors
 /// There is none.
 pub fn find_entry(program: &Program, name: &str) -> Result<EntryId, LaunchError> {
-    let first = match &program.entry {
-        Entry::Beginning(ids) => ids.first().map(|id| program.playbook(*id).agent),
-        Entry::Single(id) | Entry::Root(id) => Some(program.playbook(*id).agent),
-        Entry::Plan(_) | Entry::None => None,
-    };
-    let agents = first.into_iter().chain(program.agents.iter().map(|agent| agent.id));
-    if let Some(found) = agents.into_iter().find_map(|agent| program.find_playbook(agent, name)) {
-        return Ok(EntryId::Playbook(found));
-    }
-    if let Some(plan) = program.find_plan(name) {
-        return Ok(EntryId::Plan(plan));
-    }
-    let playbooks = program.playbooks.iter().filter(|playbook| !playbook.implicit).map(|playbook| &playbook.name);
-    let known = playbooks.chain(program.plans.iter().map(|plan| &plan.name)).map(ToString::to_string).collect();
-    Err(LaunchError::NoEntry { name: name.to_owned(), known })
+    let known = || program.entry_names().map(ToString::to_string).collect();
+    program.find_entry(name).ok_or_else(|| LaunchError::NoEntry { name: name.to_owned(), known: known() })
 }
 
 impl Opened {

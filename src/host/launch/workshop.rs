@@ -1,7 +1,7 @@
 //! What is launched with: a process, choices, and what people should know of what came of them.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::host::cassette::take::Take;
@@ -79,6 +79,22 @@ pub struct Choices {
     pub tools: Vec<PathBuf>,
     /// The folder that file tools stay below; none: the current one.
     pub working_directory: Option<PathBuf>,
+}
+
+impl Choices {
+    /// What a file of cases at `path` says of its program: canned tools beside it, and that file tools stay in its folder.
+    pub fn beside(path: &Path, tools: Option<&str>) -> Choices {
+        Choices {
+            tools: tools.iter().map(|file| path.with_file_name(file)).collect(),
+            working_directory: Some(folder_of(path).to_owned()),
+            ..Choices::default()
+        }
+    }
+}
+
+/// The folder of a file.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
 /// What is to be launched with.

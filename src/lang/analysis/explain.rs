@@ -185,6 +185,17 @@ fn explain_step(
     let _ = writeln!(text, "\n       {indent}{}", line(analysis, about, playbook, step));
 }
 
+/// How many lines of a playbook are performed without a model, and how many are its: `4 explicit, 2 by the model`.
+pub fn lines_by_who(playbook: &Playbook) -> String {
+    let n_explicit = playbook.steps.iter().filter(|step| step.explicit).count();
+    match (playbook.mode, n_explicit, playbook.steps.len() - n_explicit) {
+        (Mode::Goal, ..) => "goal: the model chooses".to_owned(),
+        (Mode::Steps, n, 0) => format!("{n} explicit"),
+        (Mode::Steps, 0, n) => format!("{n} by the model"),
+        (Mode::Steps, explicit, n) => format!("{explicit} explicit, {n} by the model"),
+    }
+}
+
 /// What a line was read as, what is spared of a call, what it reads and writes, and what follows it, on one line.
 pub fn line<P: Borrow<Program>>(
     analysis: &Analysis<P>,

@@ -97,14 +97,14 @@ impl Vocabulary {
     }
 }
 
-/// The hashes of a word, and of what it is without each of its letters.
-fn rests(word: &str) -> impl Iterator<Item = u64> {
+/// The hashes of a word, which comes first, and of what it is without each of its letters.
+pub(crate) fn rests(word: &str) -> impl Iterator<Item = u64> {
     let without = |(at, letter): (usize, char)| hash(&word[..at], &word[at + letter.len_utf8()..]);
     std::iter::once(hash(word, "")).chain(word.char_indices().map(without))
 }
 
 /// The hash of a text in two pieces (FNV-1a, which costs a multiplication a byte and no memory).
-fn hash(first: &str, second: &str) -> u64 {
+pub(crate) fn hash(first: &str, second: &str) -> u64 {
     let bytes = first.bytes().chain(second.bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::diagnostic::spelling::{Spelling, Vocabulary};
+use crate::diagnostic::spelling::{Spelling, Vocabulary, hash, rests};
 use crate::english::words::plain_words;
 use crate::expr::scan_name;
 use crate::program::builtins::Builtin;
@@ -64,9 +64,9 @@ pub(crate) struct Names<'a> {
     /// The words of the names of playbooks, and the names of all variables.
     title_words: OnceCell<Vocabulary>,
     variables: HashSet<String>,
-    /// The variables that there were before and are not now, or the other way round.
-    changed: Vec<String>,
-    asked: RefCell<BTreeSet<String>>,
+    /// What may be answered otherwise than before.
+    changed: HashSet<u64>,
+    asked: RefCell<Vec<u64>>,
     /// What comparing names had cost when `asked` was taken last.
     work: Cell<usize>,
 }
@@ -74,18 +74,36 @@ pub(crate) struct Names<'a> {
 /// What a reading asked that other texts than its own, and readings before it, have a part in.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    /// Words of which it mattered whether the program has a variable of this name.
-    variables: BTreeSet<String>,
+    /// The names and words, by their hashes, sorted.
+    keys: Vec<u64>,
     /// Whether names were compared, which is done only so often.
     has_compared: bool,
 }
 
-/// What names leave for others that are the same but for variables.
+/// What names leave for others, of programs with the same agents and tools.
 #[derive(Debug, Default)]
 pub(crate) struct UsedNames {
     title_words: OnceCell<Vocabulary>,
     variables: HashSet<String>,
 }
+
+/// A name or word that is asked about, and what about: two that have the same key cost a reading, and nothing else.
+fn key(kind: &str, text: &str) -> u64 {
+    hash(kind, text)
+}
+
+/// Under which keys a playbook is asked about.
+pub(crate) fn keys_of(playbook: &Callable<'_>) -> Vec<u64> {
+    let words = plain_words(playbook.name).unwrap_or_default();
+    let names = [playbook.name.to_owned(), format!("{}.{}", playbook.agent_name, playbook.name)];
+    let names = names.iter().map(|name| key(NAME, name));
+    names.chain([key(WORDS, &words.join(" "))]).chain(words.iter().flat_map(|word| rests(word))).collect()
+}
+
+/// What is asked about.
+const NAME: &str = "name ";
+const WORDS: &str = "words ";
+const VARIABLE: &str = "variable ";
 
 impl<'a> Names<'a> {
     /// The names of `agents` are those of the whole program; `later` are the names that can't be called yet.
@@ -109,7 +127,7 @@ impl<'a> Names<'a> {
             spelling: Spelling::default(),
             title_words: OnceCell::new(),
             variables: HashSet::new(),
-            changed: Vec::new(),
+            changed: HashSet::new(),
             asked: RefCell::default(),
             work: Cell::default(),
         };
@@ -142,43 +160,66 @@ impl<'a> Names<'a> {
         self
     }
 
-    /// With what was found out for names that were the same but for variables.
-    pub(crate) fn with_used(mut self, used: UsedNames) -> Self {
-        self.changed = self.variables.symmetric_difference(&used.variables).cloned().collect();
-        self.title_words = used.title_words;
+    /// With what others left; `changed` are the keys of the playbooks that are other than theirs.
+    pub(crate) fn with_used(mut self, used: UsedNames, changed: HashSet<u64>) -> Self {
+        // The words of names are no others, either.
+        if changed.is_empty() {
+            self.title_words = used.title_words;
+        }
+        let variables = self.variables.symmetric_difference(&used.variables);
+        self.changed = changed.into_iter().chain(variables.map(|name| key(VARIABLE, name))).collect();
         self
     }
 
     /// Whether the program has a variable of this name.
     pub(crate) fn is_variable(&self, name: &str) -> bool {
-        self.asked.borrow_mut().insert(name.to_owned());
+        self.ask(key(VARIABLE, name));
         self.variables.contains(name)
+    }
+
+    fn ask(&self, key: u64) {
+        self.asked.borrow_mut().push(key);
     }
 
     /// What was asked since this was taken last.
     pub(crate) fn take_asked(&self) -> Asked {
         let work = self.spelling.work();
-        Asked { variables: self.asked.take(), has_compared: self.work.replace(work) != work }
+        let mut keys = self.asked.take();
+        keys.sort_unstable();
+        keys.dedup();
+        Asked { keys, has_compared: self.work.replace(work) != work }
     }
 
-    /// Whether the same would be answered as before: by names that are the same but for variables.
+    /// Whether the same would be answered as before.
     pub(crate) fn would_answer(&self, asked: &Asked) -> bool {
-        !asked.has_compared && !self.changed.iter().any(|name| asked.variables.contains(name))
+        !asked.has_compared && !self.changed.iter().any(|key| asked.keys.binary_search(key).is_ok())
     }
 
-    /// What can be used again for names that are the same but for variables.
+    /// What can be used again for names of the same agents and tools.
     pub(crate) fn into_used(self) -> UsedNames {
         UsedNames { title_words: self.title_words, variables: self.variables }
     }
 
-    /// The words of the names of all playbooks.
-    pub(crate) fn title_words(&self) -> &Vocabulary {
-        let words = || self.plain.keys().flat_map(|(_, words)| words.iter().cloned());
+    /// Whether a word, in small letters, is one of the name of a playbook.
+    pub(crate) fn has_title_word(&self, word: &str) -> bool {
+        rests(word).take(1).for_each(|key| self.ask(key));
+        self.title_words().has(word)
+    }
+
+    /// The words of the names of playbooks that are nearly this one.
+    pub(crate) fn title_words_like<'n>(&'n self, word: &'n str) -> impl Iterator<Item = &'n str> {
+        rests(word).for_each(|key| self.ask(key));
+        self.title_words().like(word)
+    }
+
+    fn title_words(&self) -> &Vocabulary {
+        let words = || self.playbooks.iter().filter_map(|playbook| plain_words(playbook.name)).flatten();
         self.title_words.get_or_init(|| Vocabulary::new(words()))
     }
 
     /// What `name` means in a line of `agent`.
     pub(crate) fn resolve(&self, agent: AgentId, name: &str) -> Meaning<'a> {
+        self.ask(key(NAME, name));
         if let Some(&index) = self.own.get(&(agent, name)) {
             return Meaning::Playbook(self.playbooks[index].id);
         }
@@ -199,11 +240,15 @@ impl<'a> Names<'a> {
     /// The playbook of `agent` whose name has exactly the words of `text` (without `call`, `run`, `do` in front
     /// and without articles), and how many parameters it has.
     pub(crate) fn in_plain_words(&self, agent: AgentId, text: &str) -> Option<&Callable<'a>> {
-        let mut key = (agent, plain_words(text)?);
-        let mut found = self.plain.get(&key);
-        if found.is_none() && matches!(key.1[0].as_str(), "call" | "run" | "do") {
-            key.1.remove(0);
-            found = self.plain.get(&key);
+        let mut wanted = (agent, plain_words(text)?);
+        let find = |wanted: &(AgentId, Vec<String>)| {
+            self.ask(key(WORDS, &wanted.1.join(" ")));
+            self.plain.get(wanted)
+        };
+        let mut found = find(&wanted);
+        if found.is_none() && matches!(wanted.1[0].as_str(), "call" | "run" | "do") {
+            wanted.1.remove(0);
+            found = find(&wanted);
         }
         let index = found.copied().flatten()?;
         Some(&self.playbooks[index])

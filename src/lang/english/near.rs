@@ -140,9 +140,9 @@ pub(super) fn misspelt<'a>(
 ) -> impl Iterator<Item = Repair> + 'a {
     let words = line.words().filter(|(_, word)| word.len() > 1 && word.len() < 24);
     let unknown = words.map(|(at, word)| (at, word, word.to_lowercase()));
-    let unknown = unknown.filter(move |(_, _, lower)| !language.has(lower) && !around.names.title_words().has(lower));
+    let unknown = unknown.filter(move |(_, _, lower)| !language.has(lower) && !around.names.has_title_word(lower));
     unknown.flat_map(move |(at, word, lower)| {
-        let known = language.like(&lower).chain(around.names.title_words().like(&lower));
+        let known = language.like(&lower).chain(around.names.title_words_like(&lower));
         let repair = |known: &str| {
             let capital = word.starts_with(char::is_uppercase);
             let first = known.chars().next().map_or(0, char::len_utf8);

@@ -19,7 +19,9 @@ mod tree;
 pub(crate) use crate::expr::alternatives::bare_text;
 pub(crate) use crate::expr::comparisons::{ACTION_VERBS, condition_words, is_one_of};
 pub use crate::expr::lexer::{number_word, read_number};
-pub use crate::expr::names::{LAST_CALL_FAILED, begins_name, continues_name, identifier, scan_name, scan_reference};
+pub use crate::expr::names::{
+    LAST_CALL_FAILED, begins_name, check_event_name, continues_name, identifier, scan_name, scan_reference,
+};
 pub(crate) use crate::expr::parser::{
     Arguments, Style, expect_condition, parse_arguments, parse_as, parse_operand, parse_prefix, too_deep_message,
 };

@@ -24,6 +24,19 @@ pub fn scan_name(text: &str) -> usize {
     text.find(|character| !continues_name(character)).unwrap_or(text.len())
 }
 
+/// Whether an event can have this name.
+///
+/// # Errors
+/// It is no identifier; what to write.
+pub fn check_event_name(name: &str) -> Result<(), String> {
+    if name.is_empty() || scan_name(name) != name.len() {
+        return Err(format!(
+            "`{name}` is no name of an event; write letters, digits and `_`, a letter first, as in `photo_uploaded`"
+        ));
+    }
+    Ok(())
+}
+
 /// Reads a reference (`$a.b[0]`) at the beginning of `text` and gives it with its length in bytes, the `$`
 /// included. A `.` or `[` that no path step follows is not part of it. `None` if `text` does not begin with
 /// `$` and a name.

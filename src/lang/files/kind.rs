@@ -4,9 +4,10 @@ use crate::english::phrase::Phrase;
 use crate::english::triggers::conditions::strip_when;
 use crate::lower::lower_alone;
 use crate::lower::settings::read_front_matter;
+use crate::plan::PlanLanguage;
 use crate::program::{Loop, Step, StepKind, Trigger, TriggerKind};
 use crate::source::ast::{AgentTree, FileTree, Section, SectionKind};
-use crate::source::parse::parse;
+use crate::source::parse::{parse, read_beginning};
 use crate::span::{FileId, Span};
 use crate::value::Value;
 
@@ -38,17 +39,26 @@ pub fn of(name: &str, text: &str) -> Option<Kind> {
     if !is_script && !ends(&[".md", ".markdown", ".pb"]) {
         return None;
     }
-    let by_name = if ends(&[".test.md"]) {
-        Some(Kind::Test)
-    } else if ends(&[".triggers.md"]) {
-        Some(Kind::Triggers)
-    } else {
-        (is_script || ends(&[".playbook.md", ".pb"])).then_some(Kind::Playbook)
-    };
-    let tree = parse(FileId(0), text);
-    match said(&tree, text) {
+    let is_named = is_script || ends(&[".playbook.md", ".pb"]);
+    let by_name = case_of(&name).or_else(|| is_named.then_some(Kind::Playbook));
+    match said(text) {
         Some(is_ours) => is_ours.then_some(by_name.unwrap_or(Kind::Playbook)),
-        None => by_name.or_else(|| reads_as_playbook(&tree, text).then_some(Kind::Playbook)),
+        None => by_name.or_else(|| reads_as_playbook(&parse(FileId(0), text), text).then_some(Kind::Playbook)),
+    }
+}
+
+/// The kind of test that a file of this name is, unless its front matter says that it is none of ours.
+pub fn case_of(name: &str) -> Option<Kind> {
+    let name = name.to_ascii_lowercase();
+    let table = name.ends_with(".triggers.md").then_some(Kind::Triggers);
+    name.ends_with(".test.md").then_some(Kind::Test).or(table)
+}
+
+/// The plan that a file of this name holds, if it is known from elsewhere that it is one of ours.
+pub fn plan_of(name: &str) -> Option<Kind> {
+    match PlanLanguage::of_file(name)? {
+        Some(PlanLanguage::Dataflow) => Some(Kind::YamlPlan),
+        Some(PlanLanguage::Jmp | PlanLanguage::Branch) | None => Some(Kind::JsonPlan),
     }
 }
 
@@ -59,8 +69,9 @@ fn is_script(text: &str) -> bool {
 }
 
 /// `playhouse: true` or `false` in front matter.
-fn said(tree: &FileTree, text: &str) -> Option<bool> {
-    let settings = read_front_matter(text, tree.front_matter?, &mut Vec::new());
+fn said(text: &str) -> Option<bool> {
+    let front_matter = read_beginning(FileId(0), text).front_matter?;
+    let settings = read_front_matter(text, front_matter, &mut Vec::new());
     let said = settings.iter().find(|setting| setting.key == "playhouse")?;
     if let Value::Bool(is_ours) = said.value { Some(is_ours) } else { None }
 }

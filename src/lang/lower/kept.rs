@@ -1,10 +1,11 @@
 //! What was read of a program, kept for when its texts are edited: most of a text says afterwards what it said before
 //! (spec `editors.md`, section 3).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::english::callables::{Asked, Callable, Names, UsedNames};
+use crate::english::callables::{Asked, Callable, Names, UsedNames, keys_of};
 use crate::lower::agents::AgentPlan;
 use crate::lower::alone::Alone;
 use crate::lower::places::{Places, Shift};
@@ -96,6 +97,21 @@ impl Known {
         })
     }
 
+    /// The keys of the playbooks that are other than in `before`; none: more is.
+    fn changed(&self, before: &Known) -> Option<HashSet<u64>> {
+        let Known { agents, playbooks, signatures, later } = self;
+        let is_alike = *agents == before.agents
+            && *signatures == before.signatures
+            && *later == before.later
+            && playbooks.iter().map(|playbook| playbook.agent).eq(before.playbooks.iter().map(|old| old.agent));
+        let differ = || playbooks.iter().zip(&before.playbooks).map(|(now, old)| now != old);
+        let keys = |known: &Known| -> Vec<u64> {
+            let changed = known.callables().zip(differ()).filter(|(_, differs)| *differs);
+            changed.flat_map(|(playbook, _)| keys_of(&playbook)).collect()
+        };
+        is_alike.then(|| keys(self).into_iter().chain(keys(before)).collect())
+    }
+
     /// The variables that an agent declares.
     pub(super) fn declared(&self, agent: AgentId) -> &[Arc<str>] {
         &self.agents[agent.0 as usize].variables
@@ -142,14 +158,15 @@ impl Kept {
         }
     }
 
-    /// Itself, if lines are read by the same as before.
-    pub(super) fn if_known(self, known: &Known) -> Option<Kept> {
-        (self.known == *known).then_some(self)
-    }
-
-    /// What its names leave.
-    pub(super) fn take_names(&mut self) -> UsedNames {
-        std::mem::take(&mut self.names)
+    /// `names`, by which lines are read now, with what can be used again; what cannot is given up.
+    pub(super) fn known<'n>(&mut self, known: &Known, names: Names<'n>) -> Names<'n> {
+        match known.changed(&self.known) {
+            Some(changed) => names.with_used(std::mem::take(&mut self.names), changed),
+            None => {
+                self.playbooks.clear();
+                names
+            }
+        }
     }
 
     /// What was read of the playbook that now has the heading of `draft` and stands in `source`, if it would be read the

@@ -71,7 +71,7 @@ pub(crate) fn lower_alone(text: &str) -> (Program, Vec<String>) {
 }
 
 /// Makes the program of all files. What was kept of it is taken where the text is the same.
-pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, kept: Kept) -> Lowered {
+pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept) -> Lowered {
     let mut diagnostics = std::mem::take(&mut files.diagnostics);
     let programs = read_plans(&files, &mut diagnostics);
     // To who calls it a plan is like a tool: a name, parameters, a result.
@@ -93,16 +93,15 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, kept: Kept) -> 
     check_duplicates(&plans, &drafts, &mut diagnostics);
     let known = Known::new(&plans, &drafts, &signatures, later);
     let agent_names = known.agents.iter().map(|agent| &*agent.name);
-    let mut kept = kept.if_known(&known);
     let names = Names::new(known.callables().collect(), &known.signatures, &known.later, agent_names)
-        .with_variables(files.sources.iter().map(|(_, file)| &*file.text))
-        .with_used(kept.as_mut().map(Kept::take_names).unwrap_or_default());
+        .with_variables(files.sources.iter().map(|(_, file)| &*file.text));
+    let names = kept.known(&known, names);
     let around = |agent: AgentId| Surroundings { names: &names, agent, has_children: false };
     let mut playbooks: Vec<Playbook> = Vec::with_capacity(drafts.len());
     let mut readings: Vec<PlaybookReading> = Vec::with_capacity(drafts.len());
     for draft in &drafts {
         let source = files.text(draft.tree.heading.title.file);
-        let before = kept.as_mut().and_then(|kept| kept.playbook(&draft.playbook, source, &names));
+        let before = kept.playbook(&draft.playbook, source, &names);
         let (playbook, reading) = before.unwrap_or_else(|| {
             let mut found = Vec::new();
             let mut playbook = draft.lower(source, around(draft.playbook.agent), &mut found);

@@ -142,6 +142,25 @@ impl Program {
         Some(PlanId(u32::try_from(index).unwrap_or(u32::MAX)))
     }
 
+    /// What a session can begin with under this name: a playbook of the agent the program begins with, one of another
+    /// agent, `Agent.Playbook`, or a plan.
+    pub fn find_entry(&self, name: &str) -> Option<EntryId> {
+        let first = match &self.entry {
+            Entry::Beginning(ids) => ids.first().map(|id| self.playbook(*id).agent),
+            Entry::Single(id) | Entry::Root(id) => Some(self.playbook(*id).agent),
+            Entry::Plan(_) | Entry::None => None,
+        };
+        let mut agents = first.into_iter().chain(self.agents.iter().map(|agent| agent.id));
+        let found = agents.find_map(|agent| self.find_playbook(agent, name)).map(EntryId::Playbook);
+        found.or_else(|| self.find_plan(name).map(EntryId::Plan))
+    }
+
+    /// What a session can begin with.
+    pub fn entry_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        let playbooks = self.playbooks.iter().filter(|playbook| !playbook.implicit).map(|playbook| &playbook.name);
+        playbooks.chain(self.plans.iter().map(|plan| &plan.name))
+    }
+
     /// Why a playbook cannot be run by our machine, in words; none: it can.
     pub fn unsupported(&self, id: PlaybookId) -> Option<String> {
         let playbook = self.playbook(id);

@@ -41,7 +41,7 @@ pub(crate) const FORMAT_ON: &str = "<!-- fmt: on -->";
 /// What a file begins with.
 #[derive(PartialEq)]
 pub(crate) struct Beginning {
-    front_matter: Option<Span>,
+    pub(crate) front_matter: Option<Span>,
     lost: Option<(Span, &'static str)>,
     /// Where the text after it begins.
     from: usize,

@@ -16,7 +16,7 @@ use crate::host::config::Environment;
 pub use self::commands::command;
 pub use self::machinery::console::Exit;
 pub use self::machinery::test_session::session_of_test;
-pub use self::machinery::{judge_tests, scores, test_file, trigger_tests};
+pub use self::machinery::{judge_tests, scores, trigger_tests};
 
 /// Runs the command line `arguments`, the program's name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {

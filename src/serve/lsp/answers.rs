@@ -19,6 +19,7 @@ use playhouse_ide::outline::{Entry, EntryKind};
 use crate::diagnostic;
 use crate::lang::program::{Playbook, PlaybookId};
 use crate::serve::lsp::capabilities::Editor;
+use crate::serve::lsp::cases::Cases;
 use crate::serve::lsp::convert::{completion, finding, hierarchy_item, location, symbol, symbol_kind, tokens};
 use crate::serve::lsp::documents::{Columns, Documents, Text, name_of, uri_of};
 use crate::serve::lsp::programs::{Loaded, Programs};
@@ -36,6 +37,7 @@ const SHOW_CALLERS: &str = "playhouse.showCallers";
 pub(super) struct Answers<'a> {
     pub(super) documents: &'a Documents,
     pub(super) programs: &'a Programs,
+    pub(super) cases: &'a Cases,
     pub(super) editor: &'a Editor,
 }
 
@@ -47,7 +49,7 @@ struct Here<'a> {
 }
 
 impl<'a> Answers<'a> {
-    fn columns(self) -> Columns {
+    pub(super) fn columns(self) -> Columns {
         self.editor.columns
     }
 
@@ -66,6 +68,9 @@ impl<'a> Answers<'a> {
 
     /// What stands there, in words.
     pub(super) fn hover(self, at: &TextDocumentPositionParams) -> Option<Hover> {
+        if let Some(mentioned) = self.mentioned(at) {
+            return self.mention_hover(mentioned);
+        }
         let (here, offset) = self.place(at)?;
         let hover = here.program.view.hover(here.file, offset)?;
         let contents = Contents::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value: hover.text });
@@ -74,6 +79,9 @@ impl<'a> Answers<'a> {
 
     /// Where what the name means comes from: its title or declaration, else where it is set.
     pub(super) fn definitions(self, at: &TextDocumentPositionParams) -> Vec<Location> {
+        if let Some(mentioned) = self.mentioned(at) {
+            return self.mention_definitions(mentioned);
+        }
         let is_definition = |place: &&Occurrence| place.role == Role::Definition;
         let found = self.places(at, &is_definition);
         if found.is_empty() { self.places(at, &|place| place.role == Role::Write) } else { found }
@@ -108,6 +116,9 @@ impl<'a> Answers<'a> {
 
     /// The outline of a text.
     pub(super) fn symbols(self, uri: &Uri) -> Vec<DocumentSymbol> {
+        if let Some(symbols) = self.case_symbols(uri) {
+            return symbols;
+        }
         let Some(here) = self.here(uri) else { return Vec::new() };
         let outline = here.program.view.outline(here.file);
         outline.iter().map(|entry| symbol(entry, here.text, self.columns())).collect()
@@ -381,7 +392,8 @@ impl<'a> Answers<'a> {
             Some(CodeActionResponse::CodeAction(CodeAction {
                 title: fix.message.clone(),
                 kind: Some(CodeActionKind::QuickFix),
-                diagnostics: finding(here.program, found, self.columns()).map(|found| vec![found]),
+                diagnostics: finding(&|span| location(here.program, span, self.columns()), found)
+                    .map(|found| vec![found]),
                 is_preferred: Some(true),
                 edit: Some(edit),
                 ..CodeAction::default()
@@ -402,10 +414,13 @@ impl<'a> Answers<'a> {
                 ..Diagnostic::default()
             }];
         }
+        if let Some(findings) = self.case_findings(name) {
+            return findings;
+        }
         let mut all = Vec::new();
         for (program, file) in self.programs.of(name) {
             let own = program.view.findings().iter().filter(|found| found.span.file == file);
-            for found in own.filter_map(|found| finding(program, found, self.columns())) {
+            for found in own.filter_map(|found| finding(&|span| location(program, span, self.columns()), found)) {
                 if !all.contains(&found) {
                     all.push(found);
                 }

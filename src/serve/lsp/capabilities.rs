@@ -2,11 +2,11 @@
 
 use gen_lsp_types::{
     CallHierarchyProvider, CodeActionKind, CodeActionOptions, CodeActionProvider, CodeLensOptions, CompletionOptions,
-    DefinitionProvider, DocumentHighlightProvider, DocumentSymbolProvider, FoldingRangeProvider, Full, HoverProvider,
-    InitializeParams, InlayHintProvider, PositionEncodingKind, ReferencesProvider, RenameOptions, RenameProvider, Save,
-    SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange, SemanticTokensProvider,
-    ServerCapabilities, SignatureHelpOptions, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions,
-    WorkspaceSymbolProvider,
+    DefinitionProvider, DocumentFormattingProvider, DocumentHighlightProvider, DocumentSymbolProvider,
+    FoldingRangeProvider, Full, HoverProvider, InitializeParams, InlayHintProvider, PositionEncodingKind,
+    ReferencesProvider, RenameOptions, RenameProvider, Save, SemanticTokensLegend, SemanticTokensOptions,
+    SemanticTokensOptionsRange, SemanticTokensProvider, ServerCapabilities, SignatureHelpOptions, TextDocumentSync,
+    TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceSymbolProvider,
 };
 use serde_json::Value as Json;
 
@@ -20,6 +20,8 @@ pub(super) struct Editor {
     pub(super) columns: Columns,
     /// The commands that it has and a lens may name; `initializationOptions.commands`.
     pub(super) commands: Vec<String>,
+    /// Whether it can be told later of which files we know the layout.
+    pub(super) registers_formatting: bool,
 }
 
 impl Editor {
@@ -32,13 +34,14 @@ impl Editor {
         let commands = asked["initializationOptions"]["commands"].as_array().into_iter().flatten();
         Editor {
             columns: if is_utf8 { Columns::Utf8 } else { Columns::Utf16 },
+            registers_formatting: asked["capabilities"]["textDocument"]["formatting"]["dynamicRegistration"] == true,
             commands: commands.filter_map(|command| command.as_str().map(str::to_owned)).collect(),
         }
     }
 }
 
 /// What we can.
-pub(super) fn capabilities(columns: Columns) -> ServerCapabilities {
+pub(super) fn capabilities(editor: &Editor) -> ServerCapabilities {
     let sync = TextDocumentSyncOptions {
         open_close: Some(true),
         change: Some(TextDocumentSyncKind::Incremental),
@@ -54,7 +57,7 @@ pub(super) fn capabilities(columns: Columns) -> ServerCapabilities {
         ..SemanticTokensOptions::default()
     };
     ServerCapabilities {
-        position_encoding: Some(match columns {
+        position_encoding: Some(match editor.columns {
             Columns::Utf8 => PositionEncodingKind::UTF8,
             Columns::Utf16 => PositionEncodingKind::UTF16,
         }),
@@ -63,6 +66,7 @@ pub(super) fn capabilities(columns: Columns) -> ServerCapabilities {
         definition_provider: Some(DefinitionProvider::Bool(true)),
         references_provider: Some(ReferencesProvider::Bool(true)),
         document_highlight_provider: Some(DocumentHighlightProvider::Bool(true)),
+        document_formatting_provider: (!editor.registers_formatting).then_some(DocumentFormattingProvider::Bool(true)),
         document_symbol_provider: Some(DocumentSymbolProvider::Bool(true)),
         workspace_symbol_provider: Some(WorkspaceSymbolProvider::Bool(true)),
         folding_range_provider: Some(FoldingRangeProvider::Bool(true)),

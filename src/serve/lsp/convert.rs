@@ -2,12 +2,13 @@
 
 use gen_lsp_types::{
     CallHierarchyItem, Code, CompletionItem, CompletionItemKind, CompletionItemTextEdit, Diagnostic,
-    DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, DocumentSymbol, Location, Message, SemanticToken,
-    SymbolKind, TextEdit,
+    DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, DocumentSymbol, Location, Message, Range,
+    SemanticToken, SymbolKind, TextEdit,
 };
 use playhouse_ide::complete::{Proposal, ProposalKind};
 use playhouse_ide::outline::{Entry, EntryKind};
 use playhouse_ide::tokens::{Modifiers, Token, TokenKind};
+use similar::{DiffOp, DiffTag, TextDiff};
 
 use crate::diagnostic::{self, Severity};
 use crate::serve::lsp::documents::{Columns, Text, uri_of};
@@ -30,9 +31,9 @@ pub(super) fn location(program: &Loaded, span: Span, columns: Columns) -> Option
     Some(Location { uri: uri_of(&file.name)?, range: program.text(span.file)?.range(span, columns) })
 }
 
-/// A finding.
-pub(super) fn finding(program: &Loaded, found: &diagnostic::Diagnostic, columns: Columns) -> Option<Diagnostic> {
-    let range = program.text(found.span.file)?.range(found.span, columns);
+/// A finding; `place` gives the places of its spans.
+pub(super) fn finding(place: &dyn Fn(Span) -> Option<Location>, found: &diagnostic::Diagnostic) -> Option<Diagnostic> {
+    let range = place(found.span)?.range;
     let severity = match found.severity {
         Severity::Error => DiagnosticSeverity::Error,
         Severity::Warning => DiagnosticSeverity::Warning,
@@ -43,7 +44,7 @@ pub(super) fn finding(program: &Loaded, found: &diagnostic::Diagnostic, columns:
     let advice = found.notes.iter().filter(|note| note.span.is_none()).map(|note| note.message.as_str());
     advice.for_each(|advice| message.push_str(&format!("\n{advice}")));
     let related = found.notes.iter().filter_map(|note| {
-        let location = location(program, note.span?, columns)?;
+        let location = place(note.span?)?;
         Some(DiagnosticRelatedInformation { location, message: note.message.clone() })
     });
     let related: Vec<DiagnosticRelatedInformation> = related.collect();
@@ -83,7 +84,9 @@ pub(super) fn symbol_kind(kind: EntryKind) -> SymbolKind {
         EntryKind::Agent => SymbolKind::Class,
         EntryKind::Playbook => SymbolKind::Function,
         EntryKind::Trigger => SymbolKind::Event,
-        EntryKind::Line => SymbolKind::Field,
+        EntryKind::Line | EntryKind::Case => SymbolKind::Field,
+        EntryKind::Test => SymbolKind::Module,
+        EntryKind::Section => SymbolKind::Namespace,
     }
 }
 
@@ -164,4 +167,23 @@ pub(super) fn completion(proposal: Proposal, text: &Text, columns: Columns) -> C
         text_edit: Some(CompletionItemTextEdit::TextEdit(edit)),
         ..CompletionItem::default()
     }
+}
+
+/// The edits that make `written` of a text: the lines that differ.
+pub(super) fn line_edits(text: &Text, written: &str, columns: Columns) -> Vec<TextEdit> {
+    let diff = TextDiff::from_lines(text.as_str(), written);
+    let (old, new): (Vec<&str>, Vec<&str>) = (diff.iter_old_slices().collect(), diff.iter_new_slices().collect());
+    let mut starts = vec![0];
+    starts.extend(old.iter().scan(0, |end, line| {
+        *end += line.len();
+        Some(*end)
+    }));
+    let changed = diff.ops().iter().filter(|op| op.tag() != DiffTag::Equal);
+    let edit = |op: &DiffOp| {
+        let (from, to) = (op.old_range(), op.new_range());
+        let range =
+            Range { start: text.position(starts[from.start], columns), end: text.position(starts[from.end], columns) };
+        TextEdit { range, new_text: new[to].concat() }
+    };
+    changed.map(edit).collect()
 }

@@ -119,9 +119,14 @@ impl Text {
 }
 
 impl Document {
-    /// Whether something is said of it: it is a playbook, and not too long.
-    pub(super) fn is_playbook(&self) -> bool {
-        !self.is_too_long() && kind::of(&name_of(&self.uri), self.text.as_str()) == Some(Kind::Playbook)
+    /// Whether it is a program by itself: a playbook, or a plan.
+    pub(super) fn is_program(&self) -> bool {
+        matches!(self.kind(), Some(Kind::Playbook | Kind::JsonPlan))
+    }
+
+    /// What it is, as its name and text tell; none: nothing of ours, or too long.
+    pub(super) fn kind(&self) -> Option<Kind> {
+        if self.is_too_long() { None } else { kind::of(&name_of(&self.uri), self.text.as_str()) }
     }
 
     /// Whether it is longer than any text that is read.

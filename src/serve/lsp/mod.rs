@@ -3,6 +3,7 @@
 //!
 //! - `documents`: the texts that the editor has open, and its positions in them.
 //! - `programs`: which programs there are, loaded with those texts in place of the files'.
+//! - `cases`: the tests and trigger tables among them, held against their programs.
 //! - `answers`: a question to one of them, in the protocol's words (`convert`).
 //! - [`serve`]: one connection: changes in order, questions as they come.
 
@@ -10,11 +11,17 @@ mod answers;
 
 mod capabilities;
 
+mod case_answers;
+
+mod cases;
+
 mod convert;
 
 mod documents;
 
 mod programs;
+
+mod registration;
 
 mod server;
 

@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};
 use crate::host::program::{ToolInventory, load_files_by, load_roots_again, read_roots};
 use crate::lang::program::Program;
-use crate::lang::{Readings, SourceText};
+use crate::lang::{LoadOptions, Readings, SourceText};
 use crate::serve::lsp::documents::{Document, Documents, Text};
 use crate::serve::show::tools::about_tool;
 use crate::span::{FileId, Span};
@@ -29,11 +29,19 @@ pub(super) struct Loaded {
 /// What is known of a program's tools without starting anything: by its files and the configuration beside them, as they
 /// were saved last.
 #[derive(Clone)]
-struct Survey {
+pub(super) struct Survey {
     inventory: ToolInventory,
     tools: Tools,
     /// Why there is none.
     trouble: Option<String>,
+}
+
+/// What has changed since programs were loaded.
+pub(super) struct Changes {
+    /// Which texts.
+    pub(super) names: BTreeSet<String>,
+    /// Whether what lies on the disk has, too.
+    pub(super) is_disk_changed: bool,
 }
 
 /// All programs.
@@ -49,7 +57,17 @@ pub(super) struct Programs {
 impl Survey {
     /// What `check` would know.
     fn of(root: &str) -> Survey {
-        let launch = Launch::new(Workshop::default(), Choices::default());
+        Survey::with(root, Choices::default())
+    }
+
+    /// The same with these choices.
+    pub(super) fn with(root: &str, choices: Choices) -> Survey {
+        let unknown = ToolInventory { are_more: true, ..ToolInventory::default() };
+        // Beside a text that nobody has saved no configuration can stand.
+        if !Path::new(root).exists() {
+            return Survey { inventory: unknown, tools: Tools::default(), trouble: None };
+        }
+        let launch = Launch::new(Workshop::default(), choices);
         match launch.survey(&[PathBuf::from(root)]) {
             Ok((equipment, _)) => {
                 let tools = equipment.tools.signatures();
@@ -59,24 +77,20 @@ impl Survey {
                 Survey { inventory: surveyed(&equipment), tools, trouble: None }
             }
             // Which tools there are is not known, so an unknown name is no finding.
-            Err(error) => Survey {
-                inventory: ToolInventory { are_more: true, ..ToolInventory::default() },
-                tools: Tools::default(),
-                trouble: Some(error.to_string()),
-            },
+            Err(error) => Survey { inventory: unknown, tools: Tools::default(), trouble: Some(error.to_string()) },
         }
     }
 }
 
 impl Loaded {
     /// The texts that are open stand in the place of those in files; none: its first file cannot be read.
-    fn load(root: &str, survey: Survey, documents: &Documents) -> Option<Loaded> {
+    pub(super) fn load(root: &str, survey: Survey, documents: &Documents) -> Option<Loaded> {
         let roots = read_roots(&[PathBuf::from(root)], &mut |path| read(path, documents)).ok()?;
         Some(Loaded::of(root.to_owned(), None, roots, survey, documents))
     }
 
-    /// As it is now; as it was, if its first file cannot be read.
-    fn again(self, survey: Option<Survey>, documents: &Documents) -> Loaded {
+    /// As it is now; as it was, if its first file cannot be read. `survey`: what is known of its tools now, if that is other.
+    pub(super) fn again(self, survey: Option<Survey>, documents: &Documents) -> Loaded {
         let Ok(roots) = read_roots(&[PathBuf::from(&self.root)], &mut |path| read(path, documents)) else {
             return self;
         };
@@ -99,6 +113,12 @@ impl Loaded {
         let texts = loaded.program.sources.iter().map(|(_, file)| Text::of(file)).collect();
         let view = View::new(loaded, survey.tools.clone());
         Loaded { root, survey, view, readings, texts }
+    }
+
+    /// With which names it was loaded beside its own.
+    pub(super) fn world(&self) -> LoadOptions<'_> {
+        let ToolInventory { signatures, are_more, others } = &self.survey.inventory;
+        LoadOptions { tools: signatures, open_world: *are_more, others }
     }
 
     /// The names of its files.
@@ -142,12 +162,12 @@ impl Programs {
         self.is_disk_changed = true;
     }
 
-    /// Loads anew what has changed; whether anything has.
-    pub(super) fn refresh(&mut self, documents: &Documents) -> bool {
+    /// Loads anew what has changed; what that is, if anything has.
+    pub(super) fn refresh(&mut self, documents: &Documents) -> Option<Changes> {
         let changed = std::mem::take(&mut self.changed);
         let is_disk_changed = std::mem::take(&mut self.is_disk_changed);
         if changed.is_empty() {
-            return false;
+            return None;
         }
         let is_changed = |program: &Loaded| changed.iter().any(|name| program.view.file(name).is_some());
         let again = |program: Loaded| {
@@ -155,7 +175,7 @@ impl Programs {
             if survey.is_some() || is_changed(&program) { program.again(survey, documents) } else { program }
         };
         self.all = std::mem::take(&mut self.all).into_iter().map(again).collect();
-        for name in changed.iter().filter(|name| documents.get(name).is_some_and(Document::is_playbook)) {
+        for name in changed.iter().filter(|name| documents.get(name).is_some_and(Document::is_program)) {
             if self.of(name).next().is_none() {
                 self.all.extend(Loaded::load(name, Survey::of(name), documents));
             }
@@ -165,13 +185,13 @@ impl Programs {
             let is_inner =
                 self.all.iter().any(|other| other.root != program.root && other.view.file(&program.root).is_some());
             // One that is none any more is found out when it is saved: it takes as long as loading it.
-            let is_playbook = !is_disk_changed || documents.get(&program.root).is_none_or(Document::is_playbook);
-            !is_inner && is_playbook && program.files().any(|(_, name)| documents.get(name).is_some())
+            let is_program = !is_disk_changed || documents.get(&program.root).is_none_or(Document::is_program);
+            !is_inner && is_program && program.files().any(|(_, name)| documents.get(name).is_some())
         };
         let kept: Vec<bool> = self.all.iter().map(is_kept).collect();
         let mut kept = kept.into_iter();
         self.all.retain(|_| kept.next().unwrap_or(true));
-        true
+        Some(Changes { names: changed, is_disk_changed })
     }
 
     /// Those that reach a file, with its number there.

@@ -7,10 +7,11 @@ use gen_lsp_types::{
     CallHierarchyIncomingCallsRequest, CallHierarchyOutgoingCallsRequest, CallHierarchyPrepareRequest, CancelParams,
     CodeActionRequest, CodeLensRequest, CompletionRequest, CompletionResponse, DefinitionRequest,
     DidChangeTextDocumentNotification, DidChangeWatchedFilesNotification, DidCloseTextDocumentNotification,
-    DidOpenTextDocumentNotification, DidSaveTextDocumentNotification, DocumentHighlightRequest, DocumentSymbolRequest,
-    FoldingRangeRequest, HoverRequest, Id, InlayHintRequest, Notification as LspNotification, PrepareRenameRequest,
-    PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesRequest, RenameRequest, Request as LspRequest,
-    SemanticTokensRangeRequest, SemanticTokensRequest, SignatureHelpRequest, WorkspaceSymbolRequest,
+    DidOpenTextDocumentNotification, DidSaveTextDocumentNotification, DocumentFormattingRequest,
+    DocumentHighlightRequest, DocumentSymbolRequest, FoldingRangeRequest, HoverRequest, Id, InlayHintRequest,
+    Notification as LspNotification, PrepareRenameRequest, PublishDiagnosticsNotification, PublishDiagnosticsParams,
+    ReferencesRequest, RenameRequest, Request as LspRequest, SemanticTokensRangeRequest, SemanticTokensRequest,
+    SignatureHelpRequest, WorkspaceSymbolRequest,
 };
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use serde::Serialize;
@@ -19,8 +20,10 @@ use serde_json::{Value as Json, json};
 use crate::host::text::panic_text;
 use crate::serve::lsp::answers::Answers;
 use crate::serve::lsp::capabilities::{Editor, capabilities};
+use crate::serve::lsp::cases::Cases;
 use crate::serve::lsp::documents::{Documents, name_of, uri_of};
 use crate::serve::lsp::programs::Programs;
+use crate::serve::lsp::registration::Registration;
 
 /// A connection that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +53,7 @@ fn serve_initialized(connection: &Connection) -> Result<Result<(), ServeError>, 
     let (id, asked) = connection.initialize_start()?;
     let editor = Editor::read(&asked);
     let answer = json!({
-        "capabilities": capabilities(editor.columns),
+        "capabilities": capabilities(&editor),
         "serverInfo": {"name": "playhouse", "version": env!("CARGO_PKG_VERSION")},
     });
     connection.initialize_finish(id, answer)?;
@@ -59,7 +62,9 @@ fn serve_initialized(connection: &Connection) -> Result<Result<(), ServeError>, 
         editor,
         documents: Documents::default(),
         programs: Programs::default(),
+        cases: Cases::default(),
         told: HashMap::new(),
+        registration: Registration::default(),
         is_ending: false,
     };
     while let Ok(first) = connection.receiver.recv() {
@@ -102,8 +107,10 @@ struct Server<'c> {
     editor: Editor,
     documents: Documents,
     programs: Programs,
+    cases: Cases,
     /// What the editor was told last of each file.
     told: HashMap<String, PublishDiagnosticsParams>,
+    registration: Registration,
     /// It has said that it will go.
     is_ending: bool,
 }
@@ -156,8 +163,11 @@ impl Server<'_> {
 
     /// Programs are as the texts are; what was found is told, of each file of which it is other than what was told last.
     fn refresh(&mut self) {
-        if !self.programs.refresh(&self.documents) {
-            return;
+        let Some(changes) = self.programs.refresh(&self.documents) else { return };
+        self.cases.refresh(&changes, &self.documents);
+        if self.editor.registers_formatting {
+            let files = self.answers().formattable();
+            self.registration.tell(files).into_iter().for_each(|message| self.send(message));
         }
         let answers = self.answers();
         let mut files = self.programs.files();
@@ -177,7 +187,10 @@ impl Server<'_> {
             .filter(|(name, now)| match self.told.get(name) {
                 Some(before) => before != now,
                 // A foreign text is never spoken of.
-                None => !now.diagnostics.is_empty() || self.programs.of(name).next().is_some(),
+                None => {
+                    let is_ours = self.programs.of(name).next().is_some() || self.cases.get(name).is_some();
+                    !now.diagnostics.is_empty() || is_ours
+                }
             })
             .collect();
         for (name, now) in told {
@@ -192,7 +205,8 @@ impl Server<'_> {
     }
 
     fn answers(&self) -> Answers<'_> {
-        Answers { documents: &self.documents, programs: &self.programs, editor: &self.editor }
+        let Server { documents, programs, cases, editor, .. } = self;
+        Answers { documents, programs, cases, editor }
     }
 
     /// Answers a question. One that goes wrong does no harm to the rest.
@@ -273,6 +287,9 @@ impl Server<'_> {
             "textDocument/prepareCallHierarchy" => reply::<CallHierarchyPrepareRequest, _>(request, |asked| {
                 answers.playbook_at(&asked.text_document_position_params)
             }),
+            "textDocument/formatting" => {
+                reply::<DocumentFormattingRequest, _>(request, |asked| answers.formatted(&asked.text_document.uri))
+            }
             "callHierarchy/incomingCalls" => {
                 reply::<CallHierarchyIncomingCallsRequest, _>(request, |asked| answers.callers(&asked.item))
             }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::host::coverage::Coverage;
-use crate::host::judge::transcript::TranscriptLine;
+use crate::lang::files::judge_file::TranscriptLine;
 use crate::serve::report::coverage::{ANNOTATED_STYLE, Reported, annotated};
 use crate::serve::report::{CaseReport, FileReport, Report, TestVerdict};
 use crate::serve::show::sheet::Sheet;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use playhouse_lang::expr::scan_name;
+use playhouse_lang::expr::check_event_name;
 use playhouse_lang::program::Program;
 use playhouse_lang::value::Value;
 
@@ -126,11 +126,7 @@ impl Signal {
     /// # Errors
     /// The name is no identifier; what to write.
     pub fn new(name: &str, data: Value, id: Option<Arc<str>>) -> Result<Signal, String> {
-        if name.is_empty() || scan_name(name) != name.len() {
-            return Err(format!(
-                "`{name}` is no name of an event; write letters, digits and `_`, a letter first, as in `photo_uploaded`"
-            ));
-        }
+        check_event_name(name)?;
         Ok(Signal { name: name.into(), data, id })
     }
 }

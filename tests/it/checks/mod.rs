@@ -9,11 +9,11 @@ mod reports;
 use std::fmt::Write as _;
 
 use playhouse::diagnostic::{Diagnostic, render};
-use playhouse::host::checks::{Checks, Verdict, Written, verify};
+use playhouse::host::checks::{Checks, Verdict, verify};
 use playhouse::host::program::ToolInventory;
 use playhouse::host::resource::prices::{Price, PriceTable};
 use playhouse::host::travel::Run;
-use playhouse::lang::evaluation::checks::Check;
+use playhouse::lang::evaluation::checks::{Check, Written};
 use playhouse::lang::program::Program;
 use playhouse::span::Sources;
 use playhouse::vm::protocol::ToolSignature;

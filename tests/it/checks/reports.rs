@@ -3,7 +3,8 @@
 use std::fs;
 
 use playhouse::host::coverage::Coverage;
-use playhouse::host::judge::transcript::{Transcript, TranscriptLine};
+use playhouse::host::judge::transcript::Transcript;
+use playhouse::lang::files::judge_file::TranscriptLine;
 use playhouse::serve::report::{CaseReport, FileReport, Problem, Report, TestVerdict};
 
 use crate::run::Run;

@@ -1,7 +1,9 @@
 //! What an editor is told (`playhouse-ide`).
 //!
-//! A case in `tests/cases/ide/` is the files of a program, each below `--- NAME`, the first one its beginning. `$0` stands
-//! where the cursor is, and is no part of the text; what is told is told of each place.
+//! A case in `tests/cases/ide/` is the files of a program, each below `--- NAME`, the first one its beginning, and tests and
+//! trigger tables of it. `$0` stands where the cursor is, and is no part of the text; what is told is told of each place.
+
+mod cases;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -74,6 +76,11 @@ fn told(_name: &str, case: &str) -> String {
     let hints = view.hints(file, 0..usize::MAX);
     let hints: Vec<String> = hints.iter().map(|hint| hint.text.clone()).collect();
     let _ = writeln!(text, "hints {}", hints.join(" "));
+    let (cursors_of_cases, cursors): (Vec<_>, Vec<_>) = cursors.into_iter().partition(|(name, _)| cases::is_case(name));
+    for file in files.iter().filter(|file| cases::is_case(&file.name)) {
+        let of_file = cursors_of_cases.iter().filter(|(name, _)| *name == file.name);
+        text.push_str(&cases::told(&view, file, of_file.map(|(_, offset)| *offset)));
+    }
     for (name, offset) in cursors {
         let (file, source) = (view.file(&name).unwrap(), &files.iter().find(|file| file.name == name).unwrap().text);
         let _ = writeln!(text, "\nat {}", view.program().sources.place(Span::new(file, offset, offset)));
@@ -174,16 +181,16 @@ fn a_name_that_is_changed_can_be_changed_back() {
         if view.findings().iter().any(|found| found.severity == Severity::Error) {
             continue;
         }
-        let places: Vec<Span> = view.names().iter().map(|place| place.span).collect();
+        let places: Vec<Span> = view.names().map(|place| place.span).collect();
         for place in places {
             let old = view.program().sources.text(place).to_owned();
             let Ok(edited) = renamed(&files, &view, (place.file, place.range().start), "Zzz9") else { continue };
             n_renamed += 1;
             let after = self::view(&edited);
-            let place = after.names().iter().find(|other| *after.program().sources.text(other.span) == *"Zzz9");
+            let place = after.names().find(|other| *after.program().sources.text(other.span) == *"Zzz9");
             // Of a variable the `$` is a part of the name.
-            let place = place
-                .or_else(|| after.names().iter().find(|other| after.program().sources.text(other.span) == "$Zzz9"));
+            let place =
+                place.or_else(|| after.names().find(|other| after.program().sources.text(other.span) == "$Zzz9"));
             let place = place.unwrap().span;
             match renamed(&edited, &after, (place.file, place.range().start), &old) {
                 Ok(back) => assert_eq!(back, files),

@@ -1,5 +1,7 @@
 //! `playhouse lsp`, the real binary over pipes.
 
+mod cases;
+
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Stdio};
 
@@ -16,6 +18,8 @@ struct Editor {
     n_asked: i32,
     /// What came while something else was waited for.
     heard: Vec<Notification>,
+    /// What the server asked.
+    asked_of_us: Vec<Json>,
 }
 
 impl Editor {
@@ -29,15 +33,22 @@ impl Editor {
     }
 
     fn start_as(run: Run, encodings: &[&str], options: Json) -> Editor {
+        Editor::start_that_can(run, json!({"general": {"positionEncodings": encodings}}), options)
+    }
+
+    fn start_that_can(run: Run, capabilities: Json, options: Json) -> Editor {
+        let is_utf8 = capabilities.to_string().contains("utf-8");
+        let can_register = capabilities["textDocument"]["formatting"]["dynamicRegistration"] == true;
         let run = run.args(["lsp"]);
         let mut server = run.spawn_with(Stdio::piped());
         let answers = BufReader::new(server.stdout.take().unwrap());
-        let mut editor = Editor { run, server, answers, n_asked: 0, heard: Vec::new() };
+        let mut editor = Editor { run, server, answers, n_asked: 0, heard: Vec::new(), asked_of_us: Vec::new() };
         let asked = json!({"processId": null, "rootUri": null,
-            "initializationOptions": options, "capabilities": {"general": {"positionEncodings": encodings}}});
+            "initializationOptions": options, "capabilities": capabilities});
         let answer = editor.ask("initialize", asked);
-        let expected = if encodings.contains(&"utf-8") { "utf-8" } else { "utf-16" };
+        let expected = if is_utf8 { "utf-8" } else { "utf-16" };
         assert_eq!(answer["capabilities"]["positionEncoding"], expected);
+        assert_eq!(answer["capabilities"]["documentFormattingProvider"] == true, !can_register);
         editor.tell("initialized", json!({}));
         editor
     }
@@ -62,7 +73,8 @@ impl Editor {
             match Message::read(&mut self.answers).unwrap().expect("an answer") {
                 Message::Response(response) if response.id == id => return response,
                 Message::Notification(notification) => self.heard.push(notification),
-                other @ (Message::Request(_) | Message::Response(_)) => panic!("{other:?}"),
+                Message::Request(request) => self.asked_of_us.push(serde_json::to_value(request).unwrap()),
+                other @ Message::Response(_) => panic!("{other:?}"),
             }
         }
     }

@@ -43,17 +43,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
         "host",
         &[
             &[
-                "case_file",
-                "clock",
-                "frames",
-                "keys",
-                "library",
-                "net",
-                "patterns",
-                "secrets",
-                "settings",
-                "stats",
-                "summary",
+                "clock", "frames", "keys", "library", "net", "patterns", "secrets", "settings", "stats", "summary",
                 "text",
             ],
             &["child", "component", "events", "journal", "serve_options"],

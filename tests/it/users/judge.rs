@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use playhouse::host::judge::transcript::{Transcript, TranscriptLine};
+use playhouse::host::judge::transcript::Transcript;
 use playhouse::host::judge::{Grounds, Judge, Opinion, VOTES};
 use playhouse::host::llm::script::{Script, ScriptEntry, ScriptError};
 use playhouse::host::llm::{Llm, LlmRequest, Purpose, ReplyStream};
+use playhouse::lang::files::judge_file::TranscriptLine;
 use playhouse::vm::protocol::Usage;
 
 /// Counts the requests to a script.

@@ -5,9 +5,10 @@ mod judge;
 mod play;
 
 use playhouse::diagnostic::render;
-use playhouse::host::eval::user::UserFile;
-use playhouse::host::judge::prompt::{Person, judge_messages, user_messages};
-use playhouse::host::judge::transcript::{Transcript, TranscriptLine};
+use playhouse::host::judge::prompt::{judge_messages, user_messages};
+use playhouse::host::judge::transcript::Transcript;
+use playhouse::lang::files::judge_file::TranscriptLine;
+use playhouse::lang::files::user_file::{Person, UserFile};
 use playhouse::span::Sources;
 use playhouse::value::Value;
 use playhouse::vm::protocol::ChatMessage;

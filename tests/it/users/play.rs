@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use playhouse::host::checks::Verdict;
 use playhouse::host::config::FileConfig;
-use playhouse::host::eval::user::{Company, Ended, Invalid, Rules, UserError, UserFile, UserRun, invented, play};
-use playhouse::host::judge::prompt::Person;
-use playhouse::host::judge::transcript::{Transcript, TranscriptLine};
+use playhouse::host::eval::user::{Company, Ended, Invalid, Rules, UserError, UserRun, invented, play};
+use playhouse::host::judge::transcript::Transcript;
 use playhouse::host::judge::{Judge, VOTES};
 use playhouse::host::launch::{Choices, Launch, Workshop};
 use playhouse::host::llm::answer::NoAnswer;
 use playhouse::host::llm::script::{Repeat, Script, ScriptEntry, ScriptError};
 use playhouse::host::llm::{Llm, LlmRequest, ReplyStream};
+use playhouse::lang::files::judge_file::TranscriptLine;
+use playhouse::lang::files::user_file::{Person, UserFile};
 use playhouse::span::Sources;
 use playhouse::vm::protocol::Usage;
 

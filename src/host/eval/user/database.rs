@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::form::{DatabaseCheck, DatabaseKind, Lookup};
 use crate::diagnostic::Diagnostic;
-use crate::host::case_file::call::{ExpectedCall, ExpectedResult};
-use crate::host::case_file::item::json_or_text;
 use crate::host::checks::{Breach, Verdict, Verified};
 use crate::host::launch::Opened;
 use crate::host::text::shorten;
 use crate::host::tool::registry::Registry;
+use crate::lang::files::case_file::call::{ExpectedCall, ExpectedResult};
+use crate::lang::files::case_file::item::json_or_text;
+use crate::lang::files::user_file::{DatabaseCheck, DatabaseKind, Lookup};
 use crate::lang::program::{AgentId, PlaybookId, TypeKind};
 use crate::lang::spelling::nearest;
 use crate::value::{Map, Value};

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::database::{check_tools, look};
-use super::form::{Limit, UserFile};
 use super::speaker::{Done, Spoken, invented, speak};
 use crate::diagnostic::Diagnostic;
-use crate::host::checks::{Checks, ReadSchema, Verdict, Verified, Written, verify};
+use crate::host::checks::{Checks, ReadSchema, Verdict, Verified, verify};
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::judge::Judge;
-use crate::host::judge::transcript::{Transcript, TranscriptLine};
+use crate::host::judge::transcript::Transcript;
 use crate::host::launch::{Launch, LaunchError, Opened, Source, StartOptions, inventory};
 use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::{Llm, ModelKind};
@@ -19,7 +19,9 @@ use crate::host::patterns::{Polarity, answer};
 use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription, Wanted};
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
-use crate::lang::evaluation::checks::CheckKind;
+use crate::lang::evaluation::checks::{CheckKind, Written};
+use crate::lang::files::judge_file::TranscriptLine;
+use crate::lang::files::user_file::{Limit, UserFile};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Usage;
 
@@ -263,7 +265,8 @@ impl<'a> Player<'a> {
     }
 
     async fn talk(&mut self, handle: &SessionHandle, events: &mut Subscription) -> Ended {
-        let Limit::Time(time) = self.file.limit else { return self.talk_on(handle, events).await };
+        let Limit::Time(ms) = self.file.limit else { return self.talk_on(handle, events).await };
+        let time = Duration::from_millis(ms);
         match tokio::time::timeout(time, self.talk_on(handle, events)).await {
             Ok(ended) => ended,
             Err(_) => Ended::CutOff(format!("it was cut off after {} s (`limit`)", time.as_secs_f64())),

@@ -6,11 +6,12 @@ use std::time::Duration;
 use regex::Regex;
 use serde::Deserialize;
 
-use crate::host::judge::prompt::{Person, user_messages};
+use crate::host::judge::prompt::user_messages;
 use crate::host::judge::transcript::Transcript;
 use crate::host::llm::answer::{NoAnswer, ask_twice, last_object};
 use crate::host::llm::{Llm, LlmRequest, Purpose, behind_think};
 use crate::host::patterns::{Thing, forms};
+use crate::lang::files::user_file::Person;
 use crate::vm::protocol::Usage;
 
 /// Why a person wants nothing more.

@@ -9,22 +9,10 @@ mod lines;
 mod reply;
 
 use crate::host::llm::TurnAsData;
-use crate::lang::program::Program;
 
 use form::place;
 
-pub use form::{Bullet, LineName, NotFound, What};
 pub use reply::{Unanswered, Why, reply};
-
-impl Bullet {
-    /// Whether a program has the line.
-    ///
-    /// # Errors
-    /// It has none, or several.
-    pub fn check(&self, program: &Program) -> Result<(), NotFound> {
-        lines::find(program, &self.line).map(|_| ())
-    }
-}
 
 /// What a turn is asked about: `OrderStatus:02`; of a playbook without lines its name.
 pub fn asked_about(turn: &TurnAsData) -> String {

@@ -6,11 +6,12 @@ use serde_json::{Value as Json, json};
 
 use crate::host::llm::TurnAsData;
 use crate::host::text::one_line;
+use crate::lang::files::test_file::{Bullet, LineName, What};
 use crate::lang::program::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{Arm, CallSite, Loop, Playbook, Returned, Step, StepId, StepKind, Target};
 use crate::value::{Map, Value};
 
-use super::form::{Bullet, LineName, What, label, place};
+use super::form::{label, place};
 use super::lines::is_meant;
 
 /// Stands for a value in an example.

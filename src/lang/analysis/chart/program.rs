@@ -5,11 +5,11 @@ use std::borrow::Borrow;
 use crate::analysis::Analysis;
 use crate::analysis::chart::builder::Builder;
 use crate::analysis::chart::types::{Chart, EdgeKind, Part};
-use crate::analysis::explain::{signature, trigger_kind};
+use crate::analysis::explain::{lines_by_who, signature, trigger_kind};
 use crate::analysis::inlining::INLINE_LINES;
 use crate::plan::Plan;
 use crate::program::{
-    Agent, Entry, FrameLimits, Mode, OnLimit, Playbook, PlaybookId, Program, Step, Trigger, TriggerKind, USER_MESSAGE,
+    Agent, Entry, FrameLimits, OnLimit, Playbook, PlaybookId, Program, Step, Trigger, TriggerKind, USER_MESSAGE,
 };
 
 pub(super) fn chart<P: Borrow<Program>>(analysis: &Analysis<P>) -> Chart {
@@ -71,17 +71,7 @@ fn add_agent(builder: &mut Builder<'_>, agent: &Agent) {
 
 /// `4 explicit, 2 by the model`; where the program begins, if no trigger says it.
 fn detail_of_playbook(program: &Program, playbook: &Playbook) -> String {
-    let lines = match playbook.mode {
-        Mode::Goal => "goal: the model chooses".to_owned(),
-        Mode::Steps => {
-            let n_explicit = playbook.steps.iter().filter(|step| step.explicit).count();
-            match (n_explicit, playbook.steps.len() - n_explicit) {
-                (n, 0) => format!("{n} explicit"),
-                (0, n) => format!("{n} by the model"),
-                (explicit, n) => format!("{explicit} explicit, {n} by the model"),
-            }
-        }
-    };
+    let lines = lines_by_who(playbook);
     let begins = |id: &PlaybookId| *id == playbook.id;
     let is_entry = matches!(&program.entry, Entry::Single(id) | Entry::Root(id) if begins(id));
     if is_entry { format!("begins here; {lines}") } else { lines }

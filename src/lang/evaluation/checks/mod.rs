@@ -27,6 +27,17 @@ pub struct Check {
     pub kind: CheckKind,
 }
 
+/// A check as it stands in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// What people call it: `Known before paid:1`, or the heading that it stands below.
+    pub label: Arc<str>,
+    /// Its line, from 1.
+    pub line: usize,
+    /// What it says.
+    pub check: Check,
+}
+
 /// What a check says; the forms are those of [`grammar::CHECKS`], in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CheckKind {
@@ -232,5 +243,12 @@ impl Atom {
     /// The names that it binds, each once.
     pub fn names(&self) -> Vec<&Arc<str>> {
         if let Atom::Call(call) = self { call.names() } else { Vec::new() }
+    }
+}
+
+impl Written {
+    /// What it asks a judge, if it does.
+    pub fn question(&self) -> Option<&Arc<str>> {
+        if let CheckKind::Judge(question) = &self.check.kind { Some(question) } else { None }
     }
 }

@@ -5,16 +5,44 @@ mod items;
 mod json;
 mod playbook;
 pub mod proof;
-mod writer;
+pub(crate) mod writer;
 mod yaml;
 
 use crate::files::format::proof::proved;
+use crate::files::kind::Kind;
+use crate::files::test_file::TestFile;
+use crate::files::trigger_table::TriggerTable;
 use crate::plan::read_plan;
 use crate::span::FileId;
 
 pub use crate::files::format::playbook::format_playbook;
 use crate::files::format::proof::Untouched;
 pub use crate::files::format::writer::{has_carriage_returns, with_line_breaks};
+
+/// Formats a file of this kind.
+///
+/// # Errors
+/// Why the text is left as it is.
+pub fn format_file(kind: Kind, text: &str) -> Result<String, Untouched> {
+    let test = |text: &str| TestFile::parse(FileId(0), text).map_err(|found| Untouched::unread(text, &found));
+    let table = |text: &str| TriggerTable::parse(FileId(0), text).map_err(|found| Untouched::unread(text, &found));
+    let same = |old: &str, is_same: bool| if is_same { Ok(()) } else { Err(Untouched::differs(old, 0)) };
+    match kind {
+        Kind::Playbook => format_playbook(text),
+        Kind::JsonPlan => format_json_plan(text),
+        Kind::YamlPlan => format_yaml_plan(text),
+        Kind::Test => proved(
+            text,
+            |text| Ok(test(text)?.render()),
+            |old, new| same(old, test(old)?.without_lines() == test(new)?.without_lines()),
+        ),
+        Kind::Triggers => proved(
+            text,
+            |text| table(text).map(|_| TriggerTable::align(text)),
+            |old, new| same(old, format!("{:-?}", table(old)?) == format!("{:-?}", table(new)?)),
+        ),
+    }
+}
 
 /// Formats a JSON plan: an item a line, two spaces a level; order and numbers stay as they are written.
 ///

@@ -1,14 +1,18 @@
 //! `playhouse check FILE…`: what is wrong with a program, and what was understood of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use serde_json::{Value as Json, json};
 
 use crate::diagnostic::{Diagnostic, Severity, render};
-use crate::host::launch::{Choices, Launch};
+use crate::host::launch::{Choices, Launch, surveyed};
+use crate::host::program::ToolInventory;
+use crate::lang::LoadOptions;
 use crate::lang::analysis::explain::explain_with;
+use crate::lang::files::case::Case;
+use crate::lang::kind::{self, Kind};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::{Format, counted, json_array, n_of, table};
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
@@ -22,13 +26,14 @@ Examples:
   playhouse check program.md
   playhouse check --explain program.md --tools tools.json
   playhouse check trip.yaml --tools tools.json
+  playhouse check shop.test.md shop.triggers.md    against the programs that they name
   playhouse check --format json program.md";
 
-/// Finds what is wrong with a program or a plan, without running it and without a model
+/// Finds what is wrong with a program, a plan or a test, without running it and without a model
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArguments {
-    /// The program's files, or a plan's
+    /// The program's files, a plan's, or tests and trigger tables
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Also write what was understood: names, kinds of lines, triggers, calls
@@ -45,10 +50,13 @@ pub(crate) struct CheckArguments {
     config: Option<PathBuf>,
 }
 
-/// Checks a program.
+/// Checks a program, or tests and trigger tables.
 pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exit, Failure> {
     if arguments.explain && arguments.format == Format::Json {
         return Err(Failure::wrong("`--explain` is text for people; leave out `--format json`"));
+    }
+    if let Some(cases) = arguments.files.iter().map(|path| read_case(path)).collect::<Option<Vec<_>>>() {
+        return check_cases(console, arguments, &cases);
     }
     let (tools, config) = (arguments.tools.clone(), arguments.config.clone());
     let launch = Launch::new(workshop(console), Choices { tools, config, ..Choices::default() });
@@ -81,6 +89,54 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
     }
     configured?;
     Ok(if n_errors > 0 { Exit::Wrong } else { Exit::Finished })
+}
+
+/// The text of a test or trigger table, and what it is; none: it is neither, or cannot be read.
+fn read_case(path: &Path) -> Option<(&Path, String, Kind)> {
+    let name = path.to_str().filter(|name| name.ends_with(".md"))?;
+    let text = std::fs::read_to_string(path).ok()?;
+    let kind = kind::of(name, &text).filter(|kind| matches!(kind, Kind::Test | Kind::Triggers))?;
+    Some((path, text, kind))
+}
+
+/// Checks tests and trigger tables, each against its program with the tools that it says.
+fn check_cases(
+    console: &Console,
+    arguments: &CheckArguments,
+    cases: &[(&Path, String, Kind)],
+) -> Result<Exit, Failure> {
+    if arguments.explain {
+        return Err(Failure::wrong("`--explain` is about programs; name the program of the test"));
+    }
+    let (mut sources, mut findings) = (Sources::default(), Vec::new());
+    for (path, text, kind) in cases {
+        let file = sources.add(path.display().to_string(), text.as_str());
+        let Some(read) = Case::read(*kind, file, text) else { continue };
+        let (program, tools) = read.file.source();
+        let mut choices = Choices::beside(path, tools);
+        choices.tools.extend(arguments.tools.iter().cloned());
+        choices.config.clone_from(&arguments.config);
+        let surveyed_program = Launch::new(workshop(console), choices).survey(&[path.with_file_name(program)]);
+        findings.extend(match &surveyed_program {
+            Ok((equipment, loaded)) => {
+                let ToolInventory { signatures, are_more, others } = surveyed(equipment);
+                let world = LoadOptions { tools: &signatures, open_world: are_more, others: &others };
+                read.held_against(Ok((&loaded.program, &loaded.diagnostics)), &world)
+            }
+            Err(error) => read.held_against(Err(&error.to_string()), &LoadOptions::default()),
+        });
+    }
+    match arguments.format {
+        Format::Json => put(&to_json(&findings, &sources))?,
+        Format::Text => {
+            let shown = render(&findings, &sources, console.color);
+            if !shown.is_empty() {
+                console.tell(&format!("{shown}\n"));
+            }
+            console.tell(&format!("{}\n", counted(&findings)));
+        }
+    }
+    Ok(if n_of(&findings, Severity::Error) > 0 { Exit::Wrong } else { Exit::Finished })
 }
 
 /// What a program can reach, and why.

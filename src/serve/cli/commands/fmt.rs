@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use similar::TextDiff;
 
-use crate::lang::format::proof::{Untouched, proved};
-use crate::lang::format::{format_json_plan, format_playbook, format_yaml_plan};
+use crate::lang::files::test_file::TestFile;
+use crate::lang::files::trigger_table::TriggerTable;
+use crate::lang::format::format_file;
+use crate::lang::format::proof::Untouched;
 use crate::lang::kind::{self, Kind};
-use crate::lang::plan::PlanLanguage;
 use crate::lang::{SourceText, load_settings};
 use crate::serve::cli::commands::test::find;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::output::write_whole;
-use crate::serve::cli::machinery::test_file::TestFile;
-use crate::serve::cli::machinery::trigger_tests::TriggerTable;
 use crate::span::FileId;
 
 const EXAMPLES: &str = "\
@@ -80,7 +79,7 @@ pub(crate) fn fmt(console: &Console, arguments: &FmtArguments) -> Result<Exit, F
             }
             continue;
         };
-        match formatted(kind, text) {
+        match format_file(kind, text) {
             Err(untouched) => {
                 tell(console, &name, &untouched);
                 n_refused += 1;
@@ -113,12 +112,12 @@ fn fmt_input(console: &Console, arguments: &FmtArguments) -> Result<Exit, Failur
     let read = std::io::stdin().read_to_string(&mut text);
     read.map_err(|cause| Failure::wrong(format!("standard input: cannot read: {cause}")))?;
     let name = arguments.stdin_name.as_deref().unwrap_or("program.md");
-    let Some(kind) = kind::of(name, &text).or_else(|| plan_of(Path::new(name))) else {
+    let Some(kind) = kind::of(name, &text).or_else(|| kind::plan_of(name)) else {
         console.remark(&format!("{name}: {}", no_kind()));
         put(if arguments.check || arguments.diff { "" } else { &text })?;
         return Ok(Exit::Finished);
     };
-    let written = match formatted(kind, &text) {
+    let written = match format_file(kind, &text) {
         Ok(written) => written,
         Err(untouched) => {
             tell(console, name, &untouched);
@@ -161,36 +160,6 @@ fn show(arguments: &FmtArguments, name: &str, text: &str, written: &str) -> Resu
     }
 }
 
-/// The text in its layout.
-fn formatted(kind: Kind, text: &str) -> Result<String, Untouched> {
-    let test = |text: &str| TestFile::parse(FileId(0), text).map_err(|found| Untouched::unread(text, &found));
-    let table = |text: &str| TriggerTable::parse(FileId(0), text).map_err(|found| Untouched::unread(text, &found));
-    let same = |old: &str, is_same: bool| if is_same { Ok(()) } else { Err(Untouched::differs(old, 0)) };
-    match kind {
-        Kind::Playbook => format_playbook(text),
-        Kind::JsonPlan => format_json_plan(text),
-        Kind::YamlPlan => format_yaml_plan(text),
-        Kind::Test => proved(
-            text,
-            |text| Ok(test(text)?.render()),
-            |old, new| same(old, test(old)?.without_lines() == test(new)?.without_lines()),
-        ),
-        Kind::Triggers => proved(
-            text,
-            |text| table(text).map(|_| TriggerTable::align(text)),
-            |old, new| same(old, format!("{:-?}", table(old)?) == format!("{:-?}", table(new)?)),
-        ),
-    }
-}
-
-/// The plan that a file with such a name holds, if it is one of ours.
-fn plan_of(path: &Path) -> Option<Kind> {
-    match PlanLanguage::of_file(&path.to_string_lossy())? {
-        Some(PlanLanguage::Dataflow) => Some(Kind::YamlPlan),
-        Some(PlanLanguage::Jmp | PlanLanguage::Branch) | None => Some(Kind::JsonPlan),
-    }
-}
-
 /// All files that can be ours, each once, in order.
 fn gather(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
     let mut files: Vec<Found> = Vec::new();
@@ -203,7 +172,7 @@ fn gather(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
             find(path, &ENDINGS, &mut found)?;
         }
         for path in found {
-            let plan = plan_of(&path).filter(|_| is_named);
+            let plan = kind::plan_of(&path.to_string_lossy()).filter(|_| is_named);
             let text = match read(&path) {
                 Ok(text) => text,
                 Err(cause) if is_named => {
@@ -242,7 +211,7 @@ fn relate(files: &mut [Found]) {
         for other in named.iter().filter_map(|path| places.get(path)) {
             let found = &mut files[*other];
             if found.kind.is_none() {
-                found.kind = Some(plan_of(&found.path).unwrap_or(Kind::Playbook));
+                found.kind = Some(kind::plan_of(&found.path.to_string_lossy()).unwrap_or(Kind::Playbook));
                 pending.push(*other);
             }
         }

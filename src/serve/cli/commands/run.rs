@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::host::case_file::item::json_or_text;
 use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
 use crate::host::journal::address::{Address, Place};
@@ -18,6 +17,7 @@ use crate::host::llm::ModelKind;
 use crate::host::program::{ProgramText, ToolInventory};
 use crate::host::sessions::new_id;
 use crate::lang::SourceText;
+use crate::lang::files::case_file::item::json_or_text;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::changed::tell_changes;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};

@@ -7,11 +7,6 @@ use crate::host::launch::{Choices, Launch, Workshop, surveyed};
 use crate::host::program::ToolInventory;
 use crate::lang::program::Program;
 
-/// The folder of a file.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
-}
-
 /// The text of a file. The error is text for people.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path)
@@ -26,13 +21,8 @@ pub(crate) fn load_beside(
     tools: Option<&str>,
     color: bool,
 ) -> Result<(Program, ToolInventory), String> {
-    let choices = Choices {
-        tools: tools.iter().map(|file| path.with_file_name(file)).collect(),
-        working_directory: Some(folder_of(path).to_owned()),
-        ..Choices::default()
-    };
     let files: [PathBuf; 1] = [path.with_file_name(program)];
-    let launch = Launch::new(Workshop::default(), choices);
+    let launch = Launch::new(Workshop::default(), Choices::beside(path, tools));
     let (equipment, loaded) = launch.survey(&files).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(render(&loaded.diagnostics, &loaded.program.sources, color));

@@ -22,7 +22,6 @@ pub(crate) mod rules_file;
 pub mod scores;
 pub(crate) mod session_test;
 pub(crate) mod terminal;
-pub mod test_file;
 mod test_interrupts;
 mod test_replies;
 pub(crate) mod test_session;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::host::cassette::file::{Cassette, CassetteError};
 use crate::host::cassette::take::{Mode, Take, TakeOptions};
-use crate::serve::cli::machinery::test_file::TestFile;
+use crate::lang::files::test_file::TestFile;
 
 /// `late.cassette.jsonl` of `late.test.md`.
 pub(crate) fn path_of(test: &Path) -> PathBuf {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
-use crate::host::case_file::lines::{Fence, Line, Reader, Section, split};
-use crate::host::checks::Written;
-use crate::serve::cli::machinery::beside::folder_of;
+use crate::host::launch::folder_of;
+use crate::lang::evaluation::checks::Written;
+use crate::lang::files::case_file::lines::{Fence, Line, Reader, Section, split};
 use crate::span::{FileId, Sources};
 
 /// How the names of files of rules end.
@@ -47,7 +47,7 @@ impl RulesFile {
             let next = "add a section (`## …`) with a check a line, as in `- never Refund`";
             reader.report(line, "no-rules", "the file holds no rule", next);
         }
-        reader.finish(RulesFile { program: top.program, tools: top.tools, rules })
+        reader.finish(RulesFile { program: top.program, tools: top.tools, rules }).whole()
     }
 }
 

@@ -7,10 +7,10 @@ use crate::host::replay::error::SessionError;
 use crate::host::replay::told::{Told, tell};
 use crate::host::session::approval;
 use crate::host::travel::{Point, Timeline};
-use crate::serve::cli::machinery::test_file::{Edit, Interruption, TestStep, TestStepKind};
+use crate::lang::files::test_file::{Edit, Interruption, SentEvent, TestStep, TestStepKind};
 use crate::value::Value;
 use crate::vm::protocol::view::FrameView;
-use crate::vm::protocol::{CallKind, Effect, Progress, Signal, Wait};
+use crate::vm::protocol::{CallKind, Effect, Progress, Wait};
 
 /// A timer is told of a little after it has run out.
 const LATE_MS: i64 = 100;
@@ -124,8 +124,8 @@ impl Teller<'_> {
             RecordBody::Verdict { .. } => self.unsaid("the trigger classifier gave no answer"),
             RecordBody::Message { text, .. } => self.message(*time, text),
             RecordBody::Signal { name, data, .. } => {
-                let signal = Signal { name: name.clone(), data: data.clone(), id: None };
-                self.happen(*time, TestStepKind::Event(signal), "an event came in the middle of something");
+                let event = SentEvent { name: name.to_string(), data: data.clone() };
+                self.happen(*time, TestStepKind::Event(event), "an event came in the middle of something");
             }
             RecordBody::Approved { answer, .. } => match line_for(answer) {
                 Some(line) => self.happen(*time, TestStepKind::User(line), "nobody had asked for this answer"),

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream};
 
 use crate::host::llm::{LeftOver, Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream};
 use crate::host::session::{Deed, SessionHandle};
-use crate::serve::cli::machinery::test_file::{Interruption, TestFile, TestStepKind};
+use crate::lang::files::test_file::{Interruption, TestFile, TestStepKind};
 
 /// A message, and when it comes.
 #[derive(Clone, Debug)]

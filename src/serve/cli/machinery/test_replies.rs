@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use regex::Regex;
 
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
-use crate::host::llm::written::{self, Bullet, LineName, NotFound, Unanswered, Why};
+use crate::host::llm::written::{self, Unanswered, Why};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
-use crate::lang::program::Program;
-use crate::serve::cli::machinery::test_file::{
-    Chunks, ScriptedReply, TestFile, TestStepKind, WrittenBullet, bullet_text,
+use crate::lang::files::test_file::{
+    Bullet, Chunks, ScriptedReply, TestFile, TestStepKind, WrittenBullet, bullet_text, find_line,
 };
+use crate::lang::program::Program;
 use crate::serve::cli::machinery::test_interrupts::{Door, Planned, interrupted};
 use crate::vm::protocol::ReplyEnd;
 
@@ -270,28 +270,8 @@ impl Piece {
     /// That the program does not have the bullet's line.
     fn unknown(&self, name: &str, program: &Program) -> Option<String> {
         let bullet = self.bullet()?;
-        let found = bullet.check(program).err()?;
-        let (LineName::Id(line) | LineName::Text(line) | LineName::Goal(line)) = &bullet.line;
-        let why = match found {
-            NotFound::NoId => format!("no playbook has a line {line}; `playhouse check --explain` shows the lines"),
-            NotFound::NoText { nearest } => {
-                let near = nearest.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-                format!("no line begins with `{line}`{near}")
-            }
-            NotFound::Several(lines) => {
-                format!(
-                    "{} lines begin with `{line}`: {}; write more of it, or the line's id",
-                    lines.len(),
-                    lines.join(", ")
-                )
-            }
-            NotFound::NoPlaybook { nearest } => {
-                let near = nearest.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-                format!("there is no playbook `{line}`{near}")
-            }
-            NotFound::HasLines => format!("{line} has lines; name one of them by its id or its text"),
-        };
-        Some(format!("{name}:{}: {why}", self.line))
+        let (message, next) = find_line(program, &bullet.line).err()?.told(&bullet.line);
+        Some(format!("{name}:{}: {message}; {next}", self.line))
     }
 }
 

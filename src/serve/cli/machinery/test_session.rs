@@ -22,10 +22,9 @@ use crate::host::program::{ProgramText, ToolInventory};
 use crate::host::resource::prices::PriceTable;
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
+use crate::lang::files::test_file::{ExpectedOutcome, Stretch, TestFile, TestModel, instant};
 use crate::lang::program::Program;
-use crate::serve::cli::machinery::beside::folder_of;
 use crate::serve::cli::machinery::recorded_test::take_beside;
-use crate::serve::cli::machinery::test_file::{ExpectedOutcome, Stretch, TestFile, TestModel, TestStepKind, instant};
 use crate::serve::cli::machinery::test_interrupts::{Interrupting, planned};
 use crate::serve::cli::machinery::test_replies::Replies;
 use crate::serve::cli::machinery::test_stage::{Performed, Stage};
@@ -172,7 +171,7 @@ async fn play_in(
     let name = path.display().to_string();
     let (mut opened, clock) = match open_test(path, program, instead, test, launch).await {
         Ok(opened) => opened,
-        Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
+        Err(error @ LaunchError::Program { .. }) if test.expects_refusal() => {
             let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
             let stretches = vec![Stretch { outcome, ..Stretch::default() }];
             return Ok(Played {
@@ -253,7 +252,7 @@ pub(crate) async fn open_test(
     let mut clock = furnished.map_err(LaunchError::Model)?;
     let mut zone = None;
     if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
-        clock = clock_of(&launch, now).in_zone(TimeZone::fixed(offset));
+        clock = clock_of(&launch, Timestamp(now)).in_zone(TimeZone::fixed(offset));
         zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
         launch.workshop.clock = Arc::new(clock.clone());
     }
@@ -296,8 +295,8 @@ pub(crate) fn furnish(
 ) -> Result<TestClock, String> {
     let mut configuration = configuration(program, path, settings)?;
     let choices = &mut launch.choices;
-    choices.tools = tools.iter().map(|file| path.with_file_name(file)).collect();
-    choices.working_directory = Some(folder_of(path).to_owned());
+    let beside = Choices::beside(path, tools);
+    (choices.tools, choices.working_directory) = (beside.tools, beside.working_directory);
     if settings.contains_key("classifier") {
         choices.classifier = choices.classifier.take().or(configuration.classifier.clone());
     }
@@ -347,11 +346,6 @@ fn check_take(name: &str, take: &Take, last: Option<&Stretch>) -> Result<(), Str
 }
 
 /// Whether the test is about what is wrong with its program.
-fn expects_refusal(test: &TestFile) -> bool {
-    let is_refusal = |outcome: &ExpectedOutcome| matches!(outcome, ExpectedOutcome::Refused { .. });
-    test.steps.iter().any(|step| matches!(&step.kind, TestStepKind::ExpectOutcome(outcome) if is_refusal(outcome)))
-}
-
 /// `playhouse.toml` beside the program, and over it what the test at `path` sets.
 pub(crate) fn configuration(program: &Path, path: &Path, settings: &Map) -> Result<FileConfig, String> {
     let mut file = FileConfig::find(None, Some(program)).map_err(|error| error.to_string())?;

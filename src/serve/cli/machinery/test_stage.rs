@@ -8,13 +8,13 @@ use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::session::Wanted;
 use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription};
 use crate::host::summary::Summary;
-use crate::serve::cli::machinery::test_file::{
+use crate::lang::files::test_file::{
     Edit, ExpectedCall, ExpectedOutcome, ExpectedResult, Stretch, TestFile, TestStep, TestStepKind,
 };
 use crate::serve::cli::machinery::test_interrupts::{Door, Interrupting};
 use crate::serve::cli::machinery::test_replies::Replies;
 use crate::vm::protocol::view::FrameView;
-use crate::vm::protocol::{CallKind, Outcome, Wait};
+use crate::vm::protocol::{CallKind, Outcome, Signal, Wait};
 
 /// Events of one test that may wait to be read.
 const EVENTS: usize = 1_000_000;
@@ -135,8 +135,9 @@ impl<'t> Stage<'t> {
             let _ = person.give(&live.handle, text).await;
             return Ok(self.listen(live).await);
         }
-        if let TestStepKind::Event(signal) = &step.kind {
-            let _ = live.handle.signal(signal.clone()).await;
+        if let TestStepKind::Event(event) = &step.kind {
+            let signal = Signal::new(&event.name, event.data.clone(), None)?;
+            let _ = live.handle.signal(signal).await;
         } else if let TestStepKind::Set(edits) = &step.kind {
             self.edit(live, step.line, edits).await?;
         } else if let TestStepKind::Wait(ms) = &step.kind {

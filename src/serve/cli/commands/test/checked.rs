@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::{Checks, Verdict, Verified, verify};
 use crate::host::judge::Judge;
+use crate::lang::files::test_file::TestFile;
 use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
-use crate::serve::cli::machinery::test_file::TestFile;
 use crate::serve::cli::machinery::test_session::Played;
 use crate::serve::report::{CaseReport, Problem, TestVerdict};
 use crate::span::Sources;
@@ -41,7 +41,8 @@ pub(crate) async fn checked(
         return checked;
     }
     let Some(run) = &played.run else {
-        checked.verified = written.iter().map(|written| written.undecided("the program was refused")).collect();
+        checked.verified =
+            written.iter().map(|written| Verified::undecided(written, "the program was refused")).collect();
         return checked;
     };
     match Checks::new(written, &run.program, &played.tools, &mut read_schema(path, sources)) {

@@ -1,7 +1,7 @@
 //! What a test expects against what happened: the differences, each with its place.
 
 use crate::host::text::difference;
-use crate::serve::cli::machinery::test_file::{ExpectedCall, Stretch, TestFile, TestStepKind, comparable, quoted};
+use crate::lang::files::test_file::{ExpectedCall, Stretch, TestFile, TestStepKind, comparable, quoted};
 use crate::serve::report::Problem;
 use crate::value::Value;
 

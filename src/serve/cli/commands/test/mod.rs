@@ -24,6 +24,7 @@ use self::user::run_user;
 use crate::host::cassette::take::Mode;
 use crate::host::clock::{Clock, SystemClock};
 use crate::host::eval::user::ENDING as USER;
+use crate::lang::files::trigger_table::TriggerTable;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::company::CompanyArguments;
@@ -33,7 +34,7 @@ use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
 use crate::serve::cli::machinery::output::{Format, write_whole};
 use crate::serve::cli::machinery::rules_file::RULES;
 use crate::serve::cli::machinery::test_session::ChosenClassifier;
-use crate::serve::cli::machinery::trigger_tests::{TableOptions, TableOutcome, TriggerTable, judge_table, run_table};
+use crate::serve::cli::machinery::trigger_tests::{TableOptions, TableOutcome, judge_table, run_table};
 use crate::serve::report::{FileReport, Report, TestVerdict};
 
 /// How the names of conversations end.

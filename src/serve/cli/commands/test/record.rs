@@ -10,9 +10,9 @@ use crate::host::cassette::redact::Redaction;
 use crate::host::cassette::take::{Counts, Mode, Take};
 use crate::host::config::FileConfig;
 use crate::host::secrets::Secrets;
+use crate::lang::files::test_file::TestFile;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::recorded_test::{path_of, take_beside, take_with};
-use crate::serve::cli::machinery::test_file::TestFile;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play_with};
 use crate::span::Sources;
 

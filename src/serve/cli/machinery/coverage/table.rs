@@ -1,8 +1,9 @@
 //! What a table of labelled cases reaches: triggers, which are judged outside of any session.
 
 use crate::host::coverage::Reached;
+use crate::lang::files::trigger_table::{TriggerCase, TriggerTable, TriggerUpdate};
 use crate::lang::program::{Program, Trigger, USER_MESSAGE};
-use crate::serve::cli::machinery::trigger_tests::{Judged, TriggerCase, TriggerTable, TriggerUpdate};
+use crate::serve::cli::machinery::trigger_tests::Judged;
 
 /// The triggers that the cases of a table concern; `judged` tells which of them fired.
 pub(crate) fn reached_by_table(program: &Program, table: &TriggerTable, judged: &[Judged]) -> Reached {

@@ -1,15 +1,7 @@
-//! Labelled transcripts (`*.judge.md`): what a careful person says of statements about conversations, and how often a
-//! judge says the same. The format is `docs/users.md`, "How far to trust a judge".
-
-mod form;
-
-mod line;
-
-mod read;
+//! How often a judge says what a careful person says in labelled transcripts (`*.judge.md`). The format is `docs/users.md`, "How far to trust a judge".
 
 mod run;
 
-pub use self::form::{JudgeFile, Label, Labelled};
 pub use self::run::{JudgeOptions, JudgeOutcome, run_judge_file};
 
 /// How the names of such files end.

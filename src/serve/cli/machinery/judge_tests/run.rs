@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::form::{JudgeFile, Label};
 use crate::diagnostic::render;
+use crate::host::judge::transcript::Transcript;
 use crate::host::judge::{Grounds, Judge, Opinion};
+use crate::lang::files::judge_file::JudgeFile;
 use crate::serve::cli::machinery::beside::read;
 use crate::serve::cli::machinery::scores::{Counts, Noted, Said, score_lines};
 use crate::span::Sources;
@@ -69,17 +70,12 @@ async fn try_run(
 async fn judge_all(file: &JudgeFile, judge: &Judge) -> Vec<Opinion> {
     let mut opinions = Vec::new();
     for conversation in &file.conversations {
+        let transcript = Transcript::of_lines(&conversation.lines);
         for label in &conversation.labels {
-            opinions.push(judge.judge(&conversation.transcript, &label.statement).await.opinion);
+            opinions.push(judge.judge(&transcript, &label.statement).await.opinion);
         }
     }
     opinions
-}
-
-impl JudgeFile {
-    fn labels(&self) -> impl Iterator<Item = &Label> {
-        self.conversations.iter().flat_map(|conversation| &conversation.labels)
-    }
 }
 
 /// Whether a judge says that a statement is true.

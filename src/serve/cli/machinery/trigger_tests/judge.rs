@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::table::{Judged, TriggerCase, TriggerTable, TriggerUpdate};
+use super::score::Judged;
 use crate::host::classify::TriggerClassifier;
+use crate::lang::files::trigger_table::{TriggerCase, TriggerTable, TriggerUpdate};
 use crate::lang::program::{Agent, AgentKind, Program};
 use crate::value::Value;
 use crate::vm::protocol::{Question, USER_MESSAGE, Verdict};

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::resolve::label;
 use super::score::{CaseVerdict, TriggerScores};
-use super::table::{TriggerCase, TriggerTable};
+use crate::lang::files::trigger_table::{TriggerCase, TriggerTable, label};
 use crate::lang::program::{Program, TriggerId};
 use crate::serve::cli::machinery::scores::score_lines;
 

@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::judge::judge;
-use super::resolve::ResolvedTable;
-use super::score::TriggerScores;
-use super::table::{Judged, TriggerTable};
+use super::score::{Judged, TriggerScores};
 use crate::diagnostic::render;
 use crate::host::config::{ClassifierId, FileConfig};
 use crate::host::launch::Launch;
+use crate::lang::files::trigger_table::{ResolvedTable, TriggerTable};
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::beside::load_beside;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, configuration};

@@ -1,9 +1,17 @@
 //! What fired against what should have: precision, recall, abstentions.
 
-use super::resolve::ResolvedTable;
-use super::table::Judged;
+use crate::lang::files::trigger_table::ResolvedTable;
 use crate::lang::program::TriggerId;
 use crate::serve::cli::machinery::scores::{Counts, Noted, Said};
+
+/// What came of one case. Ids that are none of [`ResolvedTable::triggers`] are left out of the scores.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// The triggers that fired on any of its updates.
+    pub fired: Vec<TriggerId>,
+    /// The triggers about which the classifier would not say anything.
+    pub abstained: Vec<TriggerId>,
+}
 
 /// One trigger over all cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,12 +8,12 @@ use indexmap::IndexMap;
 use crate::host::clock::{Clock, SystemClock};
 use crate::host::config::{Environment, FileConfig};
 use crate::host::coverage::Reached;
+use crate::host::launch::folder_of;
 use crate::host::mutants::{Mutant, mutants};
 use crate::host::program::ProgramText;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::commands::test::ReadTest;
-use crate::serve::cli::machinery::beside::folder_of;
 use crate::serve::cli::machinery::console::Failure;
 
 /// A test that passes as long as nothing is wrong.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use super::gather::{Judge, Suspect};
 use super::judge::Fate;
 use crate::host::config::SkippedMutant;
+use crate::host::launch::folder_of;
 use crate::lang::spelling::nearest;
 use crate::serve::cli::commands::test::find_tests;
-use crate::serve::cli::machinery::beside::folder_of;
 use crate::serve::cli::machinery::console::Failure;
 
 /// What is skipped, by the folder of the configuration that says so.

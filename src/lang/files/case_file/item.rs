@@ -1,0 +1,55 @@
+//! What stands in one line of a file of cases: values, and what is wrong with it.
+
+use regex::Regex;
+
+use crate::value::Value;
+
+/// A finding about one line.
+pub struct Wrong {
+    /// Its code.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub next: String,
+}
+
+/// A finding about one line; `next` says what to do.
+pub fn wrong(code: &'static str, message: impl Into<String>, next: impl Into<String>) -> Wrong {
+    Wrong { code, message: message.into(), next: next.into() }
+}
+
+/// JSON if it is JSON, else text: the rule of `--arg`.
+pub fn json_or_text(value: &str) -> Value {
+    Value::from_json(value).unwrap_or_else(|_| Value::str(value))
+}
+
+/// JSON.
+///
+/// # Errors
+/// It is none.
+pub fn json(text: &str) -> Result<Value, Wrong> {
+    Value::from_json(text.trim()).map_err(|error| {
+        let next = "write JSON; text stands in double quotes";
+        wrong("bad-json", format!("`{}` is no JSON value: {error}", text.trim()), next)
+    })
+}
+
+/// A regular expression.
+///
+/// # Errors
+/// The text is none.
+pub fn regex(source: &str) -> Result<Regex, Wrong> {
+    Regex::new(source).map_err(|error| {
+        let (message, next) = regex_fault(source, &error);
+        wrong("bad-regex", message, next)
+    })
+}
+
+/// What is wrong with a text that is no regular expression, and what to do about it.
+pub fn regex_fault(source: &str, error: &regex::Error) -> (String, &'static str) {
+    let cause = error.to_string();
+    let cause = cause.lines().last().unwrap_or("").trim_start_matches("error: ");
+    let next = "mend it; a character with a meaning is written with a `\\` before it";
+    (format!("`{source}` is no regular expression: {cause}"), next)
+}
