@@ -230,8 +230,8 @@ impl Adapter {
 
     fn output(&mut self, category: &'static str, text: &str, place: Option<Where>) {
         let mut body = json!({"category": category, "output": text});
-        if let Some(Where { source, line, column, .. }) = place {
-            merge(&mut body, json!({"source": source, "line": line, "column": column}));
+        if let Some(Where { source, line, columns }) = place {
+            merge(&mut body, json!({"source": source, "line": line, "column": columns.column}));
         }
         self.outbox.event("output", body);
     }
