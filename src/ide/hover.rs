@@ -94,9 +94,8 @@ impl View {
         }
         let n_explicit = playbook.steps.iter().filter(|step| step.explicit).count();
         let n_words = playbook.steps.len() - n_explicit;
-        let (lines, triggers) = (count(n_explicit, "explicit line"), count(playbook.triggers.len(), "trigger"));
-        let _ =
-            write!(text, "\n\n{lines}, {n_words} by the model, {triggers}, {}", count(self.n_callers(id), "caller"));
+        let lines = count(n_explicit, "explicit line");
+        let _ = write!(text, "\n\n{lines}, {n_words} by the model, {}", self.counted_callers(id));
         text
     }
 
@@ -142,6 +141,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-fn count(n: usize, what: &str) -> String {
+/// A number of things: `1 caller`, `2 callers`.
+pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
