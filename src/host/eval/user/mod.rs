@@ -13,6 +13,7 @@ mod speaker;
 use crate::diagnostic::Diagnostic;
 use crate::span::FileId;
 
+pub use self::database::DATABASE;
 pub use self::form::{Answer, DatabaseCheck, DatabaseKind, Limit, Lookup, STOP, TURNS, UserFile};
 pub use self::play::{Company, Ended, Invalid, Rules, UserError, UserRun, play};
 pub use self::speaker::{Done, invented};

@@ -34,3 +34,17 @@ pub struct Label {
     /// Whether it is true.
     pub pass: bool,
 }
+
+impl JudgeFile {
+    /// All labels, in the order written.
+    pub fn labels(&self) -> impl Iterator<Item = &Label> {
+        self.conversations.iter().flat_map(|conversation| &conversation.labels)
+    }
+}
+
+impl Label {
+    /// What people call it: `pass: the program says what it costs`.
+    pub fn name(&self) -> String {
+        format!("{}: {}", if self.pass { "pass" } else { "fail" }, self.statement)
+    }
+}

@@ -19,7 +19,7 @@ mod write;
 pub use crate::serve::cli::machinery::trigger_tests::judge::judge;
 pub use crate::serve::cli::machinery::trigger_tests::resolve::ResolvedTable;
 pub(crate) use crate::serve::cli::machinery::trigger_tests::run::{ReadTable, judge_table};
-pub use crate::serve::cli::machinery::trigger_tests::run::{TableOptions, TableOutcome, run_table};
+pub use crate::serve::cli::machinery::trigger_tests::run::{TableOptions, run_table};
 pub use crate::serve::cli::machinery::trigger_tests::score::{CaseScore, CaseVerdict, TriggerScore, TriggerScores};
 pub use crate::serve::cli::machinery::trigger_tests::table::{Judged, TriggerCase, TriggerTable, TriggerUpdate};
 
