@@ -83,6 +83,8 @@ struct Opened {
     is_launched: bool,
     /// What the user says first.
     messages: VecDeque<String>,
+    /// What is to be said of it at its end, if it is a test.
+    verdict: Option<BoxFuture<'static, Result<(), String>>>,
     closing: Option<BoxFuture<'static, ()>>,
 }
 
