@@ -5,7 +5,8 @@ use playhouse_lang::program::{Playbook, PlaybookId, Signature, Step, TriggerId};
 use playhouse_lang::span::{FileId, Span};
 
 use crate::View;
-use crate::occurrences::{Role, Symbol};
+use crate::hover::count;
+use crate::occurrences::Symbol;
 
 /// Who calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,9 +81,11 @@ impl View {
         callees
     }
 
-    /// How many lines call a playbook.
-    pub fn n_callers(&self, id: PlaybookId) -> usize {
-        self.places(&Symbol::Playbook(id)).filter(|place| place.role == Role::Use).count()
+    /// How many [`View::callers`] a playbook has, and how many of them are triggers: `3 callers (2 triggers)`.
+    pub fn counted_callers(&self, id: PlaybookId) -> String {
+        let n_triggers = self.program().playbook(id).triggers.len();
+        let triggers = if n_triggers == 0 { String::new() } else { format!(" ({})", count(n_triggers, "trigger")) };
+        format!("{}{triggers}", count(self.callers(id).len(), "caller"))
     }
 
     fn lines(&self) -> impl Iterator<Item = (&Playbook, &Step)> {

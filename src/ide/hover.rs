@@ -95,8 +95,7 @@ impl View {
         if let Some(first) = playbook.description.lines().find(|line| !line.trim().is_empty()) {
             let _ = write!(text, "\n\n{}", escaped(first.trim()));
         }
-        let (lines, triggers) = (lines_by_who(playbook), count(playbook.triggers.len(), "trigger"));
-        let _ = write!(text, "\n\n{lines}, {triggers}, {}", count(self.n_callers(id), "caller"));
+        let _ = write!(text, "\n\n{}, {}", lines_by_who(playbook), self.counted_callers(id));
         text
     }
 
@@ -142,6 +141,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-fn count(n: usize, what: &str) -> String {
+/// A number of things: `1 caller`, `2 callers`.
+pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -51,6 +51,7 @@ mod kind;
 mod lang;
 mod launch;
 mod library;
+mod listed;
 mod local_models;
 #[cfg(feature = "lsp")]
 mod lsp;

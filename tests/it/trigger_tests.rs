@@ -10,7 +10,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use playhouse::lang::files::trigger_table::{FiredName, TriggerCase, TriggerTable, TriggerUpdate};
 use playhouse::lang::program::{Program, TriggerId};
-use playhouse::serve::cli::trigger_tests::{Judged, TableOptions, TableOutcome, judge, run_table};
+use playhouse::serve::cli::trigger_tests::{Judged, TableOptions, judge, run_table};
+use playhouse::serve::report::scored::Scored;
 use playhouse::span::Sources;
 use playhouse::value::Value;
 
@@ -26,7 +27,7 @@ fn run(
     path: &Path,
     options: TableOptions,
     judge: impl Fn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
-) -> TableOutcome {
+) -> Scored {
     let judge = async |program: &Program, table: &TriggerTable| judge(program, table);
     run_table(path, options, judge).now_or_never().expect("nothing waits")
 }
@@ -68,8 +69,8 @@ fn read(text: &str) -> TriggerTable {
 fn tables() {
     golden::check("trigger_tables", &["md"], |name, _| {
         let path = Path::new(FOLDER).join(name);
-        let shown = |outcome: &TableOutcome| {
-            let word = if outcome.passed { "ok" } else { "FAILED" };
+        let shown = |outcome: &Scored| {
+            let word = if outcome.problem.is_none() { "ok" } else { "FAILED" };
             format!("{word}\n{}", outcome.text)
         };
         let plain = run(&path, PLAIN, judge_by_notes);
@@ -115,7 +116,7 @@ fn a_case_that_comes_out_differently_is_shown() {
         Ok(judged)
     };
     let outcome = run(&path, TableOptions { repeat: 5, ..PLAIN }, moody);
-    assert!(!outcome.passed);
+    assert_eq!(outcome.problem.map(|problem| problem.line), Some(Some(20)));
     let expected =
         format!("{FOLDER}/right.md:20: run 3 differs from run 1: given $knocks = 4; $wind = null: $knocks = 5\n");
     assert!(outcome.text.ends_with(&expected), "{}", outcome.text);
@@ -125,7 +126,7 @@ fn a_case_that_comes_out_differently_is_shown() {
 #[test]
 fn a_judge_that_cannot_judge_fails_the_table() {
     let outcome = run(&Path::new(FOLDER).join("right.md"), PLAIN, |_, _| Err("no model".to_owned()));
-    assert_eq!(outcome, TableOutcome { passed: false, text: "no model".to_owned() });
+    assert_eq!((outcome.text.as_str(), outcome.problem.unwrap().text.as_str()), ("no model", "no model"));
 }
 
 fn examples() -> Vec<PathBuf> {
@@ -152,9 +153,9 @@ fn the_tables_of_the_examples_fit_their_programs() {
             Ok(resolved.expected.into_iter().map(judged).collect())
         };
         let outcome = run(&path, PLAIN, by_labels);
-        assert!(outcome.passed, "{}", outcome.text);
+        assert!(outcome.problem.is_none(), "{}", outcome.text);
         let silent = run(&path, PLAIN, |_, _| Ok(Vec::new()));
-        assert!(!silent.passed, "{}", silent.text);
+        assert!(silent.problem.is_some(), "{}", silent.text);
         let table = read(&std::fs::read_to_string(&path).unwrap());
         n_cases += table.cases.len();
         n_nothing += table.cases.iter().filter(|case| case.fires.is_empty()).count();
@@ -173,7 +174,7 @@ fn conditions_are_judged_by_the_interpreter() {
         let by_machine =
             async |program: &Program, table: &TriggerTable| judge(program, table, None, Duration::from_secs(1)).await;
         let outcome = runtime.block_on(run_table(&path, PLAIN, by_machine));
-        assert!(outcome.passed && outcome.text.contains(" right, 0 wrong, "), "{}", outcome.text);
+        assert!(outcome.problem.is_none() && outcome.text.contains(" right, 0 wrong, "), "{}", outcome.text);
     }
 }
 

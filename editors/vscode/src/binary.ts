@@ -24,10 +24,6 @@ export class Binary {
     readonly path: string,
     /** As `--version` says it: `0.1.0`. */
     readonly version: string,
-    /** Whether there is `playhouse fmt`. */
-    readonly hasFormat: boolean,
-    /** Whether there is `playhouse graph`. */
-    readonly hasGraph: boolean,
   ) {}
 
   /** That of the settings, else of `PATH`; none, if there is none. */
@@ -35,12 +31,7 @@ export class Binary {
     const path = vscode.workspace.getConfiguration("playhouse").get<string>("server.path") || "playhouse";
     try {
       const { code, stdout } = await ask(path, ["--version"]);
-      if (code !== 0) {
-        return undefined;
-      }
-      const helps = async (command: string): Promise<boolean> => (await ask(path, [command, "--help"])).code === 0;
-      const [hasFormat, hasGraph] = await Promise.all([helps("fmt"), helps("graph")]);
-      return new Binary(path, stdout.trim().split(" ").at(-1) ?? "", hasFormat, hasGraph);
+      return code === 0 ? new Binary(path, stdout.trim().split(" ").at(-1) ?? "") : undefined;
     } catch {
       return undefined;
     }
@@ -49,6 +40,15 @@ export class Binary {
   /** Asks a command, without a shell. A command that fails is an answer. */
   ask(args: readonly string[], asked: Asked = {}): Promise<Said> {
     return ask(this.path, args, asked);
+  }
+
+  /** What a command writes for programs. One that writes nothing has said why. */
+  async askJson<T>(args: readonly string[], asked: Asked = {}): Promise<T> {
+    const said = await this.ask([...args, "--format", "json"], asked);
+    if (said.stdout === "") {
+      throw new Error(said.stderr.trim());
+    }
+    return JSON.parse(said.stdout) as T;
   }
 }
 

@@ -122,12 +122,8 @@ async function why(binary: Binary): Promise<void> {
     }
     return;
   }
-  const listed = await binary.ask(["sessions", "list", "--format", "json"]);
-  if (listed.code !== 0) {
-    void vscode.window.showErrorMessage(listed.stderr.trim());
-    return;
-  }
-  const sessions = (JSON.parse(listed.stdout) as { id: string }[]).map((session) => session.id).reverse();
+  const listed = await binary.askJson<{ id: string }[]>(["sessions", "list"]);
+  const sessions = listed.map((session) => session.id).reverse();
   const session = await vscode.window.showQuickPick(sessions, { placeHolder: "The session" });
   const trigger = session && (await vscode.window.showInputBox({ prompt }));
   if (session && trigger !== undefined) {

@@ -14,8 +14,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     return;
   }
   void tellOtherVersion(context, binary);
-  void vscode.commands.executeCommand("setContext", "playhouse.hasFormat", binary.hasFormat);
-  void vscode.commands.executeCommand("setContext", "playhouse.hasGraph", binary.hasGraph);
   const panel = new StackPanel(binary);
   context.subscriptions.push(panel, ...registerCommands(binary, panel));
   startServer(context, binary);

@@ -79,9 +79,6 @@ export class StackPanel implements vscode.Disposable, vscode.WebviewViewProvider
   }
 
   private async graph(program: string, tools: string): Promise<{ picture: string; boxes: Box[] } | undefined> {
-    if (!this.binary.hasGraph) {
-      return undefined;
-    }
     const ask = async (format: string): Promise<string | undefined> => {
       const options = tools ? ["--tools", tools] : [];
       const said = await this.binary.ask(["graph", program, "--format", format, ...options]);

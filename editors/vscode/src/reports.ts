@@ -1,18 +1,34 @@
-// What `playhouse test` and `playhouse coverage` write for programs, and rows of trigger tables: what the editor shows of them.
+// What `playhouse test` and `playhouse coverage` write for programs.
+
+/** `playhouse test --list --format json`: `TestFile`s without what comes of them. */
+export interface TestList {
+  readonly files: readonly {
+    readonly path: string;
+    readonly cases: readonly Case[];
+    /** Why it cannot be read. */
+    readonly problems: readonly Problem[];
+  }[];
+}
 
 /** `playhouse test --format json`. */
 export interface TestReport {
   readonly files: readonly TestFile[];
 }
 
-export type Verdict = "passed" | "failed" | "skipped" | "undecided";
-
 export interface TestFile {
   readonly path: string;
   readonly verdict: Verdict;
   readonly ms: number;
-  readonly cases: readonly { readonly name: string; readonly verdict: Verdict; readonly problems: readonly Problem[] }[];
+  readonly cases: readonly (Case & { readonly verdict: Verdict; readonly problems: readonly Problem[] })[];
   readonly details: string;
+}
+
+export type Verdict = "passed" | "failed" | "skipped" | "undecided";
+
+export interface Case {
+  readonly name: string;
+  /** From 1; null: the file as a whole. */
+  readonly line: number | null;
 }
 
 export interface Problem {
@@ -20,83 +36,9 @@ export interface Problem {
   /** From 1. */
   readonly line: number | null;
   readonly text: string;
-}
-
-/** A problem, as the editor shows it. */
-export interface Shown {
-  readonly file: string;
-  readonly line: number;
-  readonly text: string;
-  /** Where two texts differ: what was expected, and what came. */
-  readonly differs?: { readonly expected: string; readonly actual: string };
-}
-
-/** The problems of a file; of a table each wrong row. */
-export function problemsOf(file: TestFile): Shown[] {
-  return file.cases.flatMap((one) => one.problems).flatMap((problem) => [...rowsIn(problem), whole(problem)]);
-}
-
-function whole(problem: Problem): Shown {
-  const shown = { file: problem.file, line: problem.line ?? 1, text: problem.text };
-  const lines = problem.text.split("\n");
-  // The first line says what differs; below it stands a difference by lines.
-  const [title = "", ...rest] = lines;
-  if (rest.length === 0 || !title.endsWith("differs") || !rest.every((line) => /^([-+ ] |$)/.test(line))) {
-    return shown;
-  }
-  const isOf = (line: string, mark: string): boolean => line === "" || line.startsWith(" ") || line.startsWith(mark);
-  const side = (mark: string): string =>
-    rest.filter((line) => isOf(line, mark)).map((line) => line.slice(2)).join("\n");
-  return { ...shown, text: title, differs: { expected: side("-"), actual: side("+") } };
-}
-
-/** The wrong rows that a table's problem tells of: `FILE:LINE: what happened`, and what was wrong below it. */
-function rowsIn(problem: Problem): Shown[] {
-  const rows: Shown[] = [];
-  const prefix = `${problem.file}:`;
-  for (const line of problem.text.split("\n")) {
-    const place = line.startsWith(prefix) ? /^(\d+): (.*)$/.exec(line.slice(prefix.length)) : null;
-    const last = rows.at(-1);
-    if (place) {
-      rows.push({ file: problem.file, line: Number(place[1]), text: place[2] ?? "" });
-    } else if (last && line.startsWith("  ")) {
-      rows[rows.length - 1] = { ...last, text: `${last.text}\n${line.trim()}` };
-    }
-  }
-  return rows;
-}
-
-/** A row of a trigger table. */
-export interface Row {
-  /** From 1. */
-  readonly line: number;
-  readonly name: string;
-}
-
-/** The rows of the tables of a text. */
-export function rowsOf(text: string): Row[] {
-  const rows: Row[] = [];
-  // The names of the columns, inside a table.
-  let columns: string[] | undefined;
-  text.split("\n").forEach((line, index) => {
-    const cells = cellsOf(line);
-    if (!cells) {
-      columns = undefined;
-    } else if (!columns) {
-      columns = cells.map((cell) => cell.toLowerCase());
-    } else if (!cells.every((cell) => /^:?-+:?$/.test(cell))) {
-      const cell = (name: string): string => cells[columns?.indexOf(name) ?? -1]?.replaceAll("`", "") ?? "";
-      const given = cell("given");
-      rows.push({ line: index + 1, name: `${given && `${given}: `}${cell("update")} → ${cell("fires")}` });
-    }
-  });
-  return rows;
-}
-
-function cellsOf(line: string): string[] | undefined {
-  const row = line.trim();
-  // A bar in a cell is written `\|`.
-  return row.startsWith("|") ? row.replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim()) : undefined;
+  /** Both, if two texts differ. */
+  readonly expected?: string;
+  readonly actual?: string;
 }
 
 /** `playhouse coverage --format json`. */

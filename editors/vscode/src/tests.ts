@@ -3,17 +3,16 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import type { Binary } from "./binary";
 import {
+  type Case,
   type CoverageReport,
   type FileReached,
-  problemsOf,
+  type Problem,
   reachedOf,
-  rowsOf,
-  type Shown,
   type TestFile,
+  type TestList,
   type TestReport,
+  type Verdict,
 } from "./reports";
-
-const FILES = "**/*.{test,triggers,user}.md";
 
 /** Finds the tests, and offers to run them. */
 export function registerTests(binary: Binary): vscode.Disposable {
@@ -24,15 +23,21 @@ export function registerTests(binary: Binary): vscode.Disposable {
 
 class Explorer implements vscode.Disposable {
   private readonly controller = vscode.tests.createTestController("playhouse", "Playhouse");
-  private readonly watcher = vscode.workspace.createFileSystemWatcher(FILES);
+  private readonly watcher = vscode.workspace.createFileSystemWatcher("**/*.{test,triggers,user,judge}.md");
+  /** Many files may change at once. */
+  private soon: NodeJS.Timeout | undefined;
   /** What was reached, for whoever opens a file while its coverage is shown. */
   private readonly reached = new WeakMap<vscode.FileCoverage, FileReached>();
 
   constructor(private readonly binary: Binary) {
     this.controller.refreshHandler = () => this.find();
-    this.watcher.onDidCreate((uri) => this.add(uri));
-    this.watcher.onDidChange((uri) => this.add(uri));
-    this.watcher.onDidDelete((uri) => this.controller.items.delete(uri.toString()));
+    const changed = (): void => {
+      clearTimeout(this.soon);
+      this.soon = setTimeout(() => void this.find(), 300);
+    };
+    this.watcher.onDidCreate(changed);
+    this.watcher.onDidChange(changed);
+    this.watcher.onDidDelete(changed);
     const run = this.controller.createRunProfile(
       "Run",
       vscode.TestRunProfileKind.Run,
@@ -40,6 +45,12 @@ class Explorer implements vscode.Disposable {
       true,
     );
     run.supportsContinuousRun = true;
+    this.controller.createRunProfile(
+      "Debug",
+      vscode.TestRunProfileKind.Debug,
+      (request, token) => this.debug(request, token),
+      true,
+    );
     const coverage = this.controller.createRunProfile(
       "Coverage",
       vscode.TestRunProfileKind.Coverage,
@@ -53,40 +64,43 @@ class Explorer implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.soon);
     this.watcher.dispose();
     this.controller.dispose();
   }
 
+  /** Shows the tests that there are now. */
   async find(): Promise<void> {
-    const found = await vscode.workspace.findFiles(FILES, "**/{node_modules,target,.git}/**");
-    const known = new Set(found.map(String));
-    this.controller.items.forEach((item) => {
-      if (!known.has(item.id)) {
-        this.controller.items.delete(item.id);
-      }
-    });
-    await Promise.all(found.map((uri) => this.add(uri)));
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const listed = await Promise.all(
+      folders.map((folder) => this.binary.askJson<TestList>(["test", "--list", folder.uri.fsPath]).catch(() => ({ files: [] }))),
+    );
+    this.controller.items.replace(listed.flatMap((list) => list.files).map((file) => this.item(file)));
   }
 
-  /** A file, or what it is now. */
-  private async add(uri: vscode.Uri): Promise<void> {
-    const item = this.controller.createTestItem(uri.toString(), path.basename(uri.fsPath), uri);
+  /** A file, with its checks and rows below it. */
+  private item(file: TestList["files"][number]): vscode.TestItem {
+    const uri = vscode.Uri.file(file.path);
+    const item = this.controller.createTestItem(uri.toString(), path.basename(file.path), uri);
     item.range = lineRange(1);
     const folder = path.dirname(vscode.workspace.asRelativePath(uri));
     if (folder !== ".") {
       item.description = folder;
     }
-    if (uri.path.endsWith(".triggers.md")) {
-      const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
-      item.children.replace(
-        rowsOf(text).map((row) => {
-          const child = this.controller.createTestItem(`${uri.toString()}:${row.line}`, row.name, uri);
-          child.range = lineRange(row.line);
-          return child;
-        }),
-      );
+    if (file.problems.length > 0) {
+      item.error = file.problems.map((problem) => `${problem.line ?? 1}: ${problem.text}`).join("\n");
     }
-    this.controller.items.add(item);
+    item.children.replace(
+      file.cases.flatMap((one) => {
+        if (one.line === null) {
+          return [];
+        }
+        const child = this.controller.createTestItem(idOf(item, one), one.name, uri);
+        child.range = lineRange(one.line);
+        return [child];
+      }),
+    );
+    return item;
   }
 
   private async run(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
@@ -117,13 +131,8 @@ class Explorer implements vscode.Disposable {
     try {
       const paths = items.map((item) => item.uri?.fsPath ?? "");
       const folder = items[0]?.uri && vscode.workspace.getWorkspaceFolder(items[0].uri);
-      const ask = async <T>(command: string): Promise<T> => {
-        const said = await this.binary.ask([command, "--format", "json", ...paths], { cwd: folder?.uri.fsPath, token });
-        if (said.stdout === "") {
-          throw new Error(said.stderr.trim());
-        }
-        return JSON.parse(said.stdout) as T;
-      };
+      const ask = <T>(command: string): Promise<T> =>
+        this.binary.askJson<T>([command, ...paths], { cwd: folder?.uri.fsPath, token });
       const report = await ask<TestReport>("test");
       const byPath = new Map(report.files.map((file) => [file.path, file]));
       for (const item of items) {
@@ -147,6 +156,25 @@ class Explorer implements vscode.Disposable {
     }
   }
 
+  /** Conversations are debugged, one after the other. */
+  private async debug(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
+    const run = this.controller.createTestRun(request);
+    for (const item of this.files(request)) {
+      if (!item.id.endsWith(".test.md") || token.isCancellationRequested) {
+        run.skipped(item);
+        continue;
+      }
+      run.started(item);
+      const passes = await debugTest(item);
+      if (passes) {
+        run.passed(item);
+      } else {
+        run.failed(item, new vscode.TestMessage("What differs is told in the debug console."));
+      }
+    }
+    run.end();
+  }
+
   /** The files to be played: a row is played with its table. */
   private files(request: vscode.TestRunRequest): vscode.TestItem[] {
     const wanted = new Set<vscode.TestItem>();
@@ -161,33 +189,73 @@ class Explorer implements vscode.Disposable {
   }
 }
 
-/** What came of a file. */
+/** Debugs a conversation to its end; whether it passes. */
+async function debugTest(item: vscode.TestItem): Promise<boolean> {
+  const program = item.uri?.fsPath ?? "";
+  const isIt = (session: vscode.DebugSession): boolean => session.configuration["program"] === program;
+  let code: number | undefined;
+  const tracker = vscode.debug.registerDebugAdapterTrackerFactory("playhouse", {
+    createDebugAdapterTracker: (session) => ({
+      onDidSendMessage: (message: { event?: string; body?: { exitCode?: number } }) => {
+        if (isIt(session) && message.event === "exited") {
+          code = message.body?.exitCode;
+        }
+      },
+    }),
+  });
+  let ended: vscode.Disposable | undefined;
+  const isOver = new Promise<void>((resolve) => {
+    ended = vscode.debug.onDidTerminateDebugSession((session) => isIt(session) && resolve());
+  });
+  const folder = item.uri && vscode.workspace.getWorkspaceFolder(item.uri);
+  const launch = { type: "playhouse", request: "launch", name: item.label, program };
+  if (await vscode.debug.startDebugging(folder, launch)) {
+    await isOver;
+  }
+  tracker.dispose();
+  ended?.dispose();
+  return code === 0;
+}
+
+/** What came of a file, and of the cases in it. */
 function tell(run: vscode.TestRun, item: vscode.TestItem, file: TestFile | undefined): void {
   if (!file) {
     run.skipped(item);
     return;
   }
-  const problems = problemsOf(file);
-  for (const [, row] of item.children) {
-    const wrong = problems.find((problem) => problem.line - 1 === row.range?.start.line);
-    if (wrong) {
-      run.failed(row, message(item, wrong));
-    } else {
-      run.passed(row);
-    }
-  }
   if (file.details) {
     run.appendOutput(`${file.path}\n${file.details}\n`.replaceAll("\n", "\r\n"), undefined, item);
   }
-  switch (file.verdict) {
+  const ofWhole: vscode.TestMessage[] = [];
+  for (const one of file.cases) {
+    const messages = one.problems.map((problem) => message(item, problem));
+    const child = item.children.get(idOf(item, one));
+    if (child) {
+      show(run, child, one.verdict, messages);
+    } else {
+      ofWhole.push(...messages);
+    }
+  }
+  show(run, item, file.verdict, ofWhole, file.ms);
+}
+
+/** The verdict of a file or case. */
+function show(
+  run: vscode.TestRun,
+  item: vscode.TestItem,
+  verdict: Verdict,
+  messages: vscode.TestMessage[],
+  ms?: number,
+): void {
+  switch (verdict) {
     case "passed":
-      run.passed(item, file.ms);
+      run.passed(item, ms);
       break;
     case "failed":
-      run.failed(item, problems.map((problem) => message(item, problem)), file.ms);
+      run.failed(item, messages, ms);
       break;
     case "undecided":
-      run.errored(item, new vscode.TestMessage(`undecided\n${file.details}`), file.ms);
+      run.errored(item, messages, ms);
       break;
     case "skipped":
       run.skipped(item);
@@ -195,14 +263,20 @@ function tell(run: vscode.TestRun, item: vscode.TestItem, file: TestFile | undef
   }
 }
 
-function message(item: vscode.TestItem, problem: Shown): vscode.TestMessage {
-  const { differs } = problem;
-  const told = differs
-    ? vscode.TestMessage.diff(problem.text, differs.expected, differs.actual)
-    : new vscode.TestMessage(problem.text);
+/** By which a case below a file is found again. */
+function idOf(file: vscode.TestItem, one: Case): string {
+  return `${file.id}:${one.line}`;
+}
+
+function message(item: vscode.TestItem, problem: Problem): vscode.TestMessage {
+  const { text, expected, actual } = problem;
+  const told =
+    expected === undefined || actual === undefined
+      ? new vscode.TestMessage(text)
+      : vscode.TestMessage.diff(text, expected, actual);
   // A path is as it was asked: whole.
   const uri = problem.file === item.uri?.fsPath ? item.uri : vscode.Uri.file(problem.file);
-  told.location = new vscode.Location(uri, lineRange(problem.line));
+  told.location = new vscode.Location(uri, lineRange(problem.line ?? 1));
   return told;
 }
 

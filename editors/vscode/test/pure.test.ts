@@ -2,32 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boxesOf } from "../src/frames";
-import { problemsOf, reachedOf, rowsOf, type TestFile } from "../src/reports";
-
-function failed(text: string): TestFile {
-  const problem = { file: "/a/t.md", line: null, text };
-  return { path: "/a/t.md", verdict: "failed", ms: 1, cases: [{ name: "x", verdict: "failed", problems: [problem] }], details: "" };
-}
-
-test("rows of tables are told with what happens in them", () => {
-  const text = "# T\n\n| given | update | fires | note |\n| --- | --- | :-: | --- |\n| `$a = \"x\\|y\"` | `$t = 1` | Frost | n |\n| | `$t = 2` | — | |\n\n| a |\n";
-  assert.deepEqual(rowsOf(text), [
-    { line: 5, name: '$a = "x\\|y": $t = 1 → Frost' },
-    { line: 6, name: "$t = 2 → —" },
-  ]);
-});
-
-test("a wrong row has its place, and what is wrong with it", () => {
-  const shown = problemsOf(failed("all 1 2\n/a/t.md:33: $t = 4.9\n  did not fire: GoAhead:T1\n  fired: Frost:T1\nunder the threshold"));
-  assert.deepEqual(shown[0], { file: "/a/t.md", line: 33, text: "$t = 4.9\ndid not fire: GoAhead:T1\nfired: Frost:T1" });
-  assert.equal(shown[1]?.line, 1);
-});
-
-test("what differs is told as two texts", () => {
-  const [shown] = problemsOf(failed("Says differs\n  > Hello.\n\n- > Bad.\n+ > Good."));
-  assert.deepEqual(shown?.differs, { expected: "> Hello.\n\n> Bad.", actual: "> Hello.\n\n> Good." });
-  assert.equal(problemsOf(failed("there is no tool `Refnd`"))[0]?.differs, undefined);
-});
+import { reachedOf } from "../src/reports";
 
 test("what is reached is told by file", () => {
   const line = { line: 3, reached: 2, ways: { then: 1, else: 1 } };

@@ -8,7 +8,9 @@ use crate::lang::program::Program;
 use crate::lang::spelling::nearest;
 use crate::serve::dap::lists::Owner;
 use crate::serve::dap::sources::Texts;
-use crate::serve::dap::wire::{self, Conditions, DataBreakpoint, FunctionBreakpoint, Source, SourceBreakpoint, Where};
+use crate::serve::dap::wire::{
+    self, BreakpointLocation, Conditions, DataBreakpoint, FunctionBreakpoint, Source, SourceBreakpoint,
+};
 use crate::vm::protocol::FrameId;
 
 /// What a client has set, with the numbers that it knows them by.
@@ -28,7 +30,7 @@ struct OfSource {
 }
 
 /// What became of one: what stops the program and where, or why it does not.
-type Compiled = Result<(Breakpoint, Option<Where>), String>;
+type Compiled = Result<(Breakpoint, Option<(Source, BreakpointLocation)>), String>;
 
 impl Breakpoints {
     /// Those of one text: all that there are from now on.
@@ -121,7 +123,11 @@ fn at_line(id: BreakpointId, wanted: &SourceBreakpoint, source: &Source, texts: 
     let place = texts.places.nearest(file, line).ok_or("there is nothing in this file that is executed")?;
     let log = wanted.log_message.as_deref().filter(|text| !text.is_empty()).map(LogMessage::parse).transpose()?;
     let breakpoint = at(id, Target::Line(place.location), &wanted.when)?;
-    Ok((Breakpoint { log, ..breakpoint }, texts.range(place.range)))
+    let place = texts.range(place.range).map(|place| {
+        let location = BreakpointLocation::of(&place, wanted.column.is_some());
+        (place.source, location)
+    });
+    Ok((Breakpoint { log, ..breakpoint }, place))
 }
 
 fn at_function(id: BreakpointId, wanted: &FunctionBreakpoint, program: &Program) -> Compiled {
@@ -187,9 +193,13 @@ fn at(id: BreakpointId, target: Target, when: &Conditions) -> Result<Breakpoint,
 }
 
 fn to_wire(id: BreakpointId, compiled: Compiled) -> wire::Breakpoint {
-    let nothing = wire::Breakpoint { id: id.0, verified: true, message: None, place: None, reason: None };
+    let nothing =
+        wire::Breakpoint { id: id.0, verified: true, message: None, source: None, location: None, reason: None };
     match compiled {
-        Ok((_, place)) => wire::Breakpoint { place, ..nothing },
+        Ok((_, place)) => {
+            let (source, location) = place.unzip();
+            wire::Breakpoint { source, location, ..nothing }
+        }
         Err(message) => wire::Breakpoint { verified: false, message: Some(message), reason: Some("failed"), ..nothing },
     }
 }

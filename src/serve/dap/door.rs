@@ -45,6 +45,8 @@ pub struct Launched {
     pub remarks: Vec<String>,
     /// What is odd.
     pub warnings: Vec<String>,
+    /// What is to be said of it when it has ended, if it is a test: the error is what is wrong, in whole lines.
+    pub verdict: Option<BoxFuture<'static, Result<(), String>>>,
     /// Closes what was opened for it.
     pub closing: BoxFuture<'static, ()>,
 }

@@ -7,7 +7,7 @@ use crate::host::debug::place::{Places, TextRange, text_range};
 use crate::host::library;
 use crate::lang::plan::{Plan, steps};
 use crate::lang::program::Program;
-use crate::serve::dap::wire::{InitializeArguments, Source, Where};
+use crate::serve::dap::wire::{Columns, InitializeArguments, Source, Where};
 use crate::span::FileId;
 use crate::vm::protocol::Location;
 
@@ -155,7 +155,7 @@ impl Texts {
         let line = self.counting.line(row.map_or(1, |row| row + 2));
         let source = self.written(index, plan);
         let column = self.counting.column(1);
-        Some(Where { source, line, column, end_line: line, end_column: column })
+        Some(Where { source, line, columns: Columns { column, end_line: line, end_column: column } })
     }
 
     /// A piece of a file for the client.
@@ -163,9 +163,11 @@ impl Texts {
         Some(Where {
             source: self.source(range.file)?,
             line: self.counting.line(range.line),
-            column: self.counting.column(range.column),
-            end_line: self.counting.line(range.end_line),
-            end_column: self.counting.column(range.end_column),
+            columns: Columns {
+                column: self.counting.column(range.column),
+                end_line: self.counting.line(range.end_line),
+                end_column: self.counting.column(range.end_column),
+            },
         })
     }
 

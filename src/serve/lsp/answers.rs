@@ -23,7 +23,6 @@ use crate::serve::lsp::cases::Cases;
 use crate::serve::lsp::convert::{completion, finding, hierarchy_item, location, symbol, symbol_kind, tokens};
 use crate::serve::lsp::documents::{Columns, Documents, Text, name_of, uri_of};
 use crate::serve::lsp::programs::{Loaded, Programs};
-use crate::serve::show::count;
 use crate::span::{FileId, Span};
 
 /// What a lens can do, where the editor has such a command: its title.
@@ -209,7 +208,7 @@ impl<'a> Answers<'a> {
                 add(title.to_owned(), command);
             }
             if has(SHOW_CALLERS) {
-                add(count(here.program.view.n_callers(playbook.id), "caller"), SHOW_CALLERS);
+                add(here.program.view.counted_callers(playbook.id), SHOW_CALLERS);
             }
         }
         lenses

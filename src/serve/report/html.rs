@@ -48,8 +48,8 @@ fn test(main: &mut String, index: usize, file: &FileReport) {
     );
     // Inside, as a link to what is folded opens it.
     let _ = writeln!(main, "<ul class=\"cases\" id=\"t{index}\">");
-    for CaseReport { name, verdict, text, .. } in &file.cases {
-        let (class, name) = (word(*verdict), xml_text(name));
+    for CaseReport { case, verdict, text, .. } in &file.cases {
+        let (class, name) = (word(*verdict), xml_text(&case.name));
         let _ = writeln!(main, "<li><b class=\"{class}\">{class}</b> {name}{}", preformatted(text));
     }
     let _ = writeln!(main, "</ul>{}", preformatted(&file.details));

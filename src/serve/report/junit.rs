@@ -26,7 +26,7 @@ fn suite(xml: &mut String, file: &FileReport) {
     for (index, case) in file.cases.iter().enumerate() {
         // Checks take no time of their own.
         let time = seconds(if index == 0 { file.ms } else { 0 });
-        let (class, name) = (escaped(&file.path), escaped(&case.name));
+        let (class, name) = (escaped(&file.path), escaped(&case.case.name));
         let _ = write!(xml, "    <testcase classname=\"{class}\" name=\"{name}\" time=\"{time}\"");
         match case.verdict {
             TestVerdict::Passed => xml.push_str("/>\n"),

@@ -7,8 +7,11 @@ mod github;
 mod html;
 mod json;
 mod junit;
+pub mod scored;
 
+use crate::diagnostic::Diagnostic;
 use crate::host::judge::transcript::Transcript;
+use crate::span::Sources;
 
 /// What came of all test files that were run.
 #[derive(Debug, Default)]
@@ -24,8 +27,10 @@ pub struct FileReport {
     pub path: String,
     /// Its title; empty where it has none.
     pub title: String,
-    /// What it says: the conversation or table as a whole, then each check.
+    /// What it says: the conversation or table as a whole, then each check. Its verdict is the worst of theirs.
     pub cases: Vec<CaseReport>,
+    /// The labelled cases that it counts; whether enough of them are right says the case of the whole.
+    pub rows: Vec<CaseReport>,
     /// What there is to know all the same, for people: the scores of a table, lines that were left out.
     pub details: String,
     /// It was rewritten.
@@ -36,11 +41,20 @@ pub struct FileReport {
     pub transcript: Transcript,
 }
 
-/// What came of one thing that a test file says.
+/// One thing that a test file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CaseReport {
+pub struct Case {
     /// What people call it.
     pub name: String,
+    /// Its line in the test file, from 1; none: the file as a whole, or a rule that stands elsewhere.
+    pub line: Option<usize>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseReport {
+    /// What it says.
+    pub case: Case,
     /// Whether it is so.
     pub verdict: TestVerdict,
     /// What is wrong, for people; empty if it passed.
@@ -72,6 +86,30 @@ pub struct Problem {
     pub line: Option<usize>,
     /// What is wrong, without the place.
     pub text: String,
+    /// The two texts that differ, if that is what is wrong.
+    pub difference: Option<Difference>,
+}
+
+/// Two texts that should be the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What the test file says, as it would be written there.
+    pub expected: String,
+    /// What came.
+    pub actual: String,
+}
+
+/// What a test file holds.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// Its path, as it was found.
+    pub path: String,
+    /// Its title; empty where it has none.
+    pub title: String,
+    /// What it says, in the order in which it is told of when the file is run.
+    pub cases: Vec<Case>,
+    /// Why it cannot be read; empty if it can.
+    pub problems: Vec<Problem>,
 }
 
 impl Report {
@@ -102,6 +140,7 @@ impl FileReport {
             path: path.into(),
             title: String::new(),
             cases: Vec::new(),
+            rows: Vec::new(),
             details: String::new(),
             is_blessed: false,
             ms: 0,
@@ -109,23 +148,10 @@ impl FileReport {
         }
     }
 
-    /// What came of a file of one case that has scores, which are told whether they reach what they should or not.
-    pub fn scored(path: String, case: &str, passed: bool, text: String) -> FileReport {
-        let mut report = FileReport::new(path);
-        if passed {
-            report.cases.push(CaseReport::passed(case));
-            report.details = text;
-        } else {
-            let problem = Problem { file: report.path.clone(), line: None, text: text.clone() };
-            report.cases.push(CaseReport::failed(case, text, vec![problem]));
-        }
-        report
-    }
-
     /// One that was not run, and why.
-    pub fn skipped(path: String, case: impl Into<String>, why: &str) -> FileReport {
+    pub fn skipped(path: String, case: impl Into<Case>, why: &str) -> FileReport {
         let case =
-            CaseReport { name: case.into(), verdict: TestVerdict::Skipped, text: why.to_owned(), problems: Vec::new() };
+            CaseReport { case: case.into(), verdict: TestVerdict::Skipped, text: why.to_owned(), problems: Vec::new() };
         FileReport { cases: vec![case], ..FileReport::new(path) }
     }
 
@@ -139,21 +165,35 @@ impl FileReport {
         self.cases.iter().map(|case| case.text.as_str()).chain([self.details.as_str()]).collect()
     }
 
-    /// All that is wrong, in order.
+    /// All that is wrong, in order; of rows, if there are too many.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
-        self.cases.iter().flat_map(|case| &case.problems)
+        let rows = if self.verdict() == TestVerdict::Failed { self.rows.as_slice() } else { &[] };
+        self.cases.iter().chain(rows).flat_map(|case| &case.problems)
+    }
+}
+
+impl<T: Into<String>> From<T> for Case {
+    fn from(name: T) -> Case {
+        Case { name: name.into(), line: None }
+    }
+}
+
+impl Case {
+    /// A case that stands at a line of the test file, counted from 1.
+    pub fn at(line: usize, name: impl Into<String>) -> Case {
+        Case { name: name.into(), line: Some(line) }
     }
 }
 
 impl CaseReport {
     /// It is as it should be.
-    pub fn passed(name: impl Into<String>) -> CaseReport {
-        CaseReport { name: name.into(), verdict: TestVerdict::Passed, text: String::new(), problems: Vec::new() }
+    pub fn passed(case: impl Into<Case>) -> CaseReport {
+        CaseReport { case: case.into(), verdict: TestVerdict::Passed, text: String::new(), problems: Vec::new() }
     }
 
     /// It failed: `text` is for people, and all that is wrong.
-    pub fn failed(name: impl Into<String>, text: String, problems: Vec<Problem>) -> CaseReport {
-        CaseReport { name: name.into(), verdict: TestVerdict::Failed, text, problems }
+    pub fn failed(case: impl Into<Case>, text: String, problems: Vec<Problem>) -> CaseReport {
+        CaseReport { case: case.into(), verdict: TestVerdict::Failed, text, problems }
     }
 }
 
@@ -163,7 +203,17 @@ impl Problem {
         let rest = text.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')).unwrap_or(text).trim();
         let placed = rest.split_once(':').and_then(|(line, rest)| Some((line.parse().ok()?, rest.trim())));
         let (line, text) = placed.map_or((None, rest), |(line, rest)| (Some(line), rest));
-        Problem { file: file.to_owned(), line, text: text.to_owned() }
+        Problem { file: file.to_owned(), line, text: text.to_owned(), difference: None }
+    }
+
+    /// A finding in a file of `sources`, with its notes that stand nowhere else.
+    pub fn found(finding: &Diagnostic, sources: &Sources) -> Problem {
+        let file = sources.get(finding.span.file);
+        let line = file.map(|file| file.lines.line_column(finding.span.start as usize).0);
+        let notes = finding.notes.iter().filter(|note| note.span.is_none()).map(|note| format!("; {}", note.message));
+        let text = format!("{}{}", finding.message, notes.collect::<String>());
+        let file = file.map_or_else(String::new, |file| file.name.to_string());
+        Problem { file, line, text, difference: None }
     }
 
     /// `late.test.md:12`, or the file.

@@ -10,13 +10,14 @@ use playhouse::serve::report::{CaseReport, FileReport, Problem, Report, TestVerd
 use crate::run::Run;
 
 fn report(text: &str) -> Report {
-    let problem = Problem { file: "a,b:c.test.md".into(), line: Some(3), text: text.to_owned() };
+    let problem = Problem { file: "a,b:c.test.md".into(), line: Some(3), text: text.to_owned(), difference: None };
     let failed = CaseReport::failed("Title & <more>", format!("{text}\n"), vec![problem.clone()]);
     let undecided = CaseReport { verdict: TestVerdict::Undecided, ..failed.clone() };
     let file = FileReport {
         path: "a,b:c.test.md".to_owned(),
         title: "Title".to_owned(),
         cases: vec![CaseReport::passed("it's \"quoted\""), failed, undecided],
+        rows: Vec::new(),
         details: "lines left out:\n  03\n".to_owned(),
         is_blessed: false,
         ms: 1234,

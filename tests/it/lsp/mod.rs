@@ -248,6 +248,9 @@ fn a_playbook_has_callers_lenses_and_colours() {
     let titles: Vec<&str> =
         lenses.as_array().unwrap().iter().map(|lens| lens["command"]["title"].as_str().unwrap()).collect();
     assert_eq!(titles, ["run", "1 caller"]);
+    let lenses = editor.ask_at("textDocument/codeLens", "desk.md", (0, 0));
+    // A trigger is a caller, too.
+    assert_eq!(lenses[1]["command"]["title"], "1 caller (1 trigger)", "{lenses}");
     let tokens = editor.ask_at("textDocument/semanticTokens/full", "refunds.md", (0, 0));
     // `Refund` is a declared function, `$order` a declared parameter, `Return` the word of an explicit line.
     assert_eq!(tokens["data"], json!([0, 3, 6, 3, 1, 0, 7, 6, 2, 1, 4, 2, 6, 0, 4]));

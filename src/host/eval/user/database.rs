@@ -21,7 +21,7 @@ use crate::vm::protocol::{
 };
 
 /// What people call these checks.
-const LABEL: &str = "Database";
+pub const DATABASE: &str = "Database";
 
 /// Of what a tool answered so many characters are shown.
 const SHOWN_CHARACTERS: usize = 500;
@@ -79,7 +79,7 @@ pub(super) async fn look(checks: &[DatabaseCheck], opened: &Opened, session: &Ar
                 }
             },
         };
-        let (label, text) = (LABEL.into(), check.text.clone());
+        let (label, text) = (DATABASE.into(), check.text.clone());
         verified.push(Verified { label, text, file: check.span.file, line: check.line, question: None, verdict });
     }
     verified

@@ -6,6 +6,7 @@ mod play;
 
 mod speaker;
 
+pub use self::database::DATABASE;
 pub use self::play::{Company, Ended, Invalid, Rules, UserError, UserRun, play};
 pub use self::speaker::{Done, invented};
 

@@ -35,6 +35,13 @@ pub struct Label {
     pub pass: bool,
 }
 
+impl Label {
+    /// What people call it: `pass: the program says what it costs`.
+    pub fn name(&self) -> String {
+        format!("{}: {}", if self.pass { "pass" } else { "fail" }, self.statement)
+    }
+}
+
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TranscriptLine {

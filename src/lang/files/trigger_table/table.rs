@@ -69,6 +69,13 @@ impl TriggerTable {
 }
 
 impl TriggerCase {
+    /// What people call it: what happens, and what fires (`$n = 6 → GroupRate`).
+    pub fn name(&self) -> String {
+        let fired: Vec<&str> = self.fires.iter().map(|fired| &*fired.name).collect();
+        let fires = if fired.is_empty() { "—".to_owned() } else { fired.join(", ") };
+        format!("{} → {fires}", self.text())
+    }
+
     /// What was given and what happens, as it can be written: `given $a = 1: $a = 2; user: "Hello"`.
     pub fn text(&self) -> String {
         let given: Vec<String> = self.given.iter().map(|(name, value)| set_text(name, value)).collect();

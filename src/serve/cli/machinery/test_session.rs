@@ -20,6 +20,7 @@ use crate::host::llm::ModelKind;
 use crate::host::llm::embedded::Embedded;
 use crate::host::program::{ProgramText, ToolInventory};
 use crate::host::resource::prices::PriceTable;
+use crate::host::session::Session;
 use crate::host::summary::Summary;
 use crate::host::travel::Run;
 use crate::lang::files::test_file::{ExpectedOutcome, Stretch, TestFile, TestModel, instant};
@@ -27,7 +28,7 @@ use crate::lang::program::Program;
 use crate::serve::cli::machinery::recorded_test::take_beside;
 use crate::serve::cli::machinery::test_interrupts::{Interrupting, planned};
 use crate::serve::cli::machinery::test_replies::Replies;
-use crate::serve::cli::machinery::test_stage::{Performed, Stage};
+use crate::serve::cli::machinery::test_stage::{Heard, Performed, Props, Stage, hear};
 use crate::span::Sources;
 use crate::value::{Map, Value};
 use crate::vm::protocol::Timestamp;
@@ -123,6 +124,27 @@ pub(crate) async fn play_instead(
     chosen: &ChosenClassifier<'_>,
     instead: Option<&Instead>,
 ) -> Result<Played, String> {
+    let (launch, replies) = launch_of(path, test, chosen)?;
+    play_in(path, &path.with_file_name(&test.program), instead, test, launch, replies).await
+}
+
+/// A test that can begin, with the replies that it has or with its recording.
+///
+/// # Errors
+/// It cannot begin; one that is about what is wrong with its program, neither.
+#[cfg(feature = "dap")]
+pub(crate) async fn begin(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Begun, String> {
+    let (launch, replies) = launch_of(path, test, chosen)?;
+    let begun = begin_in(path, &path.with_file_name(&test.program), None, test, launch, replies).await;
+    begun.map_err(|error| error.to_string())
+}
+
+/// What a test is launched with, and its own replies if those are given.
+fn launch_of(
+    path: &Path,
+    test: &TestFile,
+    chosen: &ChosenClassifier<'_>,
+) -> Result<(Launch, Option<Arc<Replies>>), String> {
     let replies = Arc::new(Replies::new(&path.display().to_string(), test)?);
     let mut launch = chosen.launch();
     match test.model {
@@ -130,8 +152,7 @@ pub(crate) async fn play_instead(
         Some(TestModel::Embedded) => launch.llm = Some(Arc::new(Embedded)),
         None => launch.llm = Some(replies.clone()),
     }
-    let replies = test.model.is_none().then_some(replies);
-    play_in(path, &path.with_file_name(&test.program), instead, test, launch, replies.as_deref()).await
+    Ok((launch, test.model.is_none().then_some(replies)))
 }
 
 /// Plays a test's file; gives the records of its session, which can be looked at like any other's. None: its program is
@@ -165,16 +186,20 @@ async fn play_in(
     instead: Option<&Instead>,
     test: &TestFile,
     launch: Launch,
-    replies: Option<&Replies>,
+    replies: Option<Arc<Replies>>,
 ) -> Result<Played, String> {
-    let take = launch.take.clone();
-    let name = path.display().to_string();
-    let (mut opened, clock) = match open_test(path, program, instead, test, launch).await {
-        Ok(opened) => opened,
+    match begin_in(path, program, instead, test, launch, replies).await {
+        Ok(mut begun) => {
+            let heard = begun.hear();
+            begun.session.spawn();
+            let played = begun.script.perform(path, test, heard, &begun.opened).await;
+            begun.opened.close().await;
+            played
+        }
         Err(error @ LaunchError::Program { .. }) if test.expects_refusal() => {
             let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
             let stretches = vec![Stretch { outcome, ..Stretch::default() }];
-            return Ok(Played {
+            Ok(Played {
                 stretches,
                 problems: Vec::new(),
                 summary: Summary::default(),
@@ -186,53 +211,107 @@ async fn play_in(
                 prices: Arc::default(),
                 text: ProgramText::default(),
                 acts_outside: false,
-            });
+            })
         }
-        Err(error) => return Err(error.to_string()),
-    };
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A test that can begin.
+pub(crate) struct Begun {
+    /// Its session, which does not run yet.
+    pub(crate) session: Session,
+    /// What has to be closed at the end.
+    pub(crate) opened: Opened,
+    /// How it goes on.
+    pub(crate) script: Script,
+}
+
+/// What is to happen in the session of a test.
+pub(crate) struct Script {
+    props: Props,
+    take: Option<Arc<Take>>,
+    journal: MemoryJournal,
+    arguments: Map,
+}
+
+async fn begin_in(
+    path: &Path,
+    program: &Path,
+    instead: Option<&Instead>,
+    test: &TestFile,
+    launch: Launch,
+    replies: Option<Arc<Replies>>,
+) -> Result<Begun, LaunchError> {
+    let take = launch.take.clone();
+    let (mut opened, clock) = open_test(path, program, instead, test, launch).await?;
     let journal = MemoryJournal::new();
     let arguments = arguments_of(test, &opened.program, take.as_ref());
-    let given = arguments.clone();
     let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
-    let door = replies.map_or_else(Arc::default, Replies::door);
+    let door = replies.as_ref().map_or_else(Arc::default, |replies| replies.door());
     let interrupting = (replies.is_none() && !planned(test).is_empty())
         .then(|| Arc::new(Interrupting::new(opened.world.llm.clone(), test, door.clone())));
     if let Some(interrupting) = &interrupting {
         opened.world.llm = interrupting.clone();
     }
-    let session = entry.and_then(|entry| {
-        let options = StartOptions { id: SESSION.into(), entry, arguments };
+    let is_known = replies.as_ref().map_or(Ok(()), |replies| replies.check(&opened.program));
+    let session = is_known.map_err(LaunchError::Model).and(entry).and_then(|entry| {
+        let options = StartOptions { id: SESSION.into(), entry, arguments: arguments.clone() };
         opened.start(Box::new(journal.clone()), options)
     });
-    let is_known = replies.map_or(Ok(()), |replies| replies.check(&opened.program));
-    let played = match is_known.and(session.map_err(|error| error.to_string())) {
+    match session {
         Ok(session) => {
-            let stage = Stage::new(&name, test, replies, interrupting.as_deref(), &door);
-            stage.perform(session, &clock).await.and_then(|performed| {
-                let Performed { stretches, problems, summary, answers, events } = performed;
-                if let Some(take) = &take {
-                    check_take(&name, take, stretches.last())?;
-                }
-                let run = Run::listened(SESSION.into(), opened.program.clone(), events).with_arguments(given);
-                Ok(Played {
-                    stretches,
-                    problems,
-                    summary,
-                    answers,
-                    model: opened.world.llm.kind(),
-                    run: Some(run),
-                    journal,
-                    tools: inventory(&opened.world.tools),
-                    prices: opened.world.options.prices.clone(),
-                    text: opened.text.clone(),
-                    acts_outside: opened.acts_outside(),
-                })
-            })
+            let props = Props { replies, interrupting, door, clock };
+            Ok(Begun { session, opened, script: Script { props, take, journal, arguments } })
         }
-        Err(error) => Err(error),
-    };
-    opened.close().await;
-    played
+        Err(error) => {
+            opened.close().await;
+            Err(error)
+        }
+    }
+}
+
+impl Begun {
+    /// Everything that its session tells, from the first event on.
+    pub(crate) fn hear(&mut self) -> Heard {
+        hear(&mut self.session)
+    }
+}
+
+impl Script {
+    /// Does what the test says with a session that runs, or will, until it is over.
+    ///
+    /// # Errors
+    /// It is not played as it says.
+    pub(crate) async fn perform(
+        self,
+        path: &Path,
+        test: &TestFile,
+        heard: Heard,
+        opened: &Opened,
+    ) -> Result<Played, String> {
+        let Script { props, take, journal, arguments } = self;
+        let name = path.display().to_string();
+        let performed = Stage::new(&name, test, &props).perform(heard).await?;
+        let Performed { stretches, problems, summary, answers, events } = performed;
+        if let Some(take) = &take {
+            check_take(&name, take, stretches.last())?;
+        }
+        let run = Run::listened(SESSION.into(), opened.program.clone(), events).with_arguments(arguments);
+        Ok(Played {
+            stretches,
+            problems,
+            summary,
+            answers,
+            model: opened.world.llm.kind(),
+            run: Some(run),
+            journal,
+            tools: inventory(&opened.world.tools),
+            prices: opened.world.options.prices.clone(),
+            text: opened.text.clone(),
+            acts_outside: opened.acts_outside(),
+        })
+    }
 }
 
 /// Opens what a test is played with: the program that it names or another one, the tools beside it, its settings, its

@@ -23,13 +23,22 @@ const EVENTS: usize = 1_000_000;
 pub(crate) struct Stage<'t> {
     name: &'t str,
     test: &'t TestFile,
-    /// The test's own replies, if they are given.
-    replies: Option<&'t Replies>,
-    interrupting: Option<&'t Interrupting>,
-    door: &'t Door,
+    props: &'t Props,
     performed: Performed,
     /// Where the running calls stand: id, stretch, place in it.
     calls: Vec<(u64, usize, usize)>,
+}
+
+/// What it is played with.
+pub(crate) struct Props {
+    /// The test's own replies, if they are given.
+    pub(crate) replies: Option<Arc<Replies>>,
+    /// Gives messages in the middle of others' replies.
+    pub(crate) interrupting: Option<Arc<Interrupting>>,
+    /// By which they come to the session.
+    pub(crate) door: Arc<Door>,
+    /// Where its time passes.
+    pub(crate) clock: TestClock,
 }
 
 /// What came of it.
@@ -54,24 +63,27 @@ struct Live<'t> {
     clock: &'t TestClock,
 }
 
+/// A session that has not begun, for whoever follows it.
+pub(crate) type Heard = (SessionHandle, Subscription);
+
+/// Everything that a session tells, from the first event on.
+pub(crate) fn hear(session: &mut Session) -> Heard {
+    let events = session.subscribe(Interest::Everything { capacity: EVENTS });
+    (session.handle(), events)
+}
+
 impl<'t> Stage<'t> {
-    pub(crate) fn new(
-        name: &'t str,
-        test: &'t TestFile,
-        replies: Option<&'t Replies>,
-        interrupting: Option<&'t Interrupting>,
-        door: &'t Door,
-    ) -> Stage<'t> {
+    pub(crate) fn new(name: &'t str, test: &'t TestFile, props: &'t Props) -> Stage<'t> {
         let performed = Performed { stretches: vec![Stretch::default()], ..Performed::default() };
-        Stage { name, test, replies, interrupting, door, performed, calls: Vec::new() }
+        Stage { name, test, props, performed, calls: Vec::new() }
     }
 
-    /// Plays to the end.
-    pub(crate) async fn perform(mut self, mut session: Session, clock: &TestClock) -> Result<Performed, String> {
-        let events = session.subscribe(Interest::Everything { capacity: EVENTS });
-        self.door.open(session.handle());
-        let mut live = Live { handle: session.spawn(), events, clock };
-        let mut given = self.test.steps.iter().filter(|step| step.kind.begins()).peekable();
+    /// Plays to the end with a session that `events` tells of from the first one on, whoever runs it.
+    pub(crate) async fn perform(mut self, (handle, events): Heard) -> Result<Performed, String> {
+        self.props.door.open(handle.clone());
+        let mut live = Live { handle, events, clock: &self.props.clock };
+        let given: Vec<&TestStep> = self.test.steps.iter().filter(|step| step.kind.begins()).collect();
+        let mut given = given.into_iter().peekable();
         let mut wanted = self.listen(&mut live).await;
         while let Some(wait) = wanted {
             let person = Wanted::of(&wait);
@@ -88,7 +100,7 @@ impl<'t> Stage<'t> {
             wanted = self.give(&mut live, step, person).await?;
         }
         let ending = live.handle.outcome().await.map_err(|error| error.to_string())?;
-        let unsaid = self.door.close(self.name, self.test);
+        let unsaid = self.props.door.close(self.name, self.test);
         let unheard = given.map(|TestStep { line, kind }| {
             let heading = kind.heading();
             format!(
@@ -100,7 +112,7 @@ impl<'t> Stage<'t> {
         let mut performed = self.performed;
         performed.summary.clone_from(&ending.summary);
         let mut outcome = Some(outcome(ending.outcome.as_ref()));
-        if let Some(account) = self.replies.map(Replies::finish) {
+        if let Some(account) = self.props.replies.as_deref().map(Replies::finish) {
             performed.answers = account.answers;
             if account.has_failed {
                 // All else follows from that.
@@ -119,8 +131,8 @@ impl<'t> Stage<'t> {
     fn begin_stretch(&mut self) {
         let before = self.performed.stretches.last().map(|stretch| stretch.variables.clone()).unwrap_or_default();
         self.performed.stretches.push(Stretch { variables: before, ..Stretch::default() });
-        self.replies.iter().for_each(|replies| replies.begin_stretch());
-        self.interrupting.iter().for_each(|interrupting| interrupting.begin_stretch());
+        self.props.replies.iter().for_each(|replies| replies.begin_stretch());
+        self.props.interrupting.iter().for_each(|interrupting| interrupting.begin_stretch());
     }
 
     /// Does what a section says, and gives what the program waits for then.

@@ -83,6 +83,8 @@ struct Opened {
     is_launched: bool,
     /// What the user says first.
     messages: VecDeque<String>,
+    /// What is to be said of it at its end, if it is a test.
+    verdict: Option<BoxFuture<'static, Result<(), String>>>,
     closing: Option<BoxFuture<'static, ()>>,
 }
 
@@ -230,8 +232,8 @@ impl Adapter {
 
     fn output(&mut self, category: &'static str, text: &str, place: Option<Where>) {
         let mut body = json!({"category": category, "output": text});
-        if let Some(Where { source, line, column, .. }) = place {
-            merge(&mut body, json!({"source": source, "line": line, "column": column}));
+        if let Some(Where { source, line, columns }) = place {
+            merge(&mut body, json!({"source": source, "line": line, "column": columns.column}));
         }
         self.outbox.event("output", body);
     }

@@ -109,6 +109,7 @@ impl Adapter {
             stops_on_entry: arguments.stop_on_entry,
             is_launched: true,
             messages: arguments.messages.iter().cloned().collect(),
+            verdict: launched.verdict,
             closing: Some(launched.closing),
         });
         self.launch = Some(arguments);
@@ -147,6 +148,7 @@ impl Adapter {
             stops_on_entry: arguments.stop_on_entry,
             is_launched: false,
             messages: Default::default(),
+            verdict: None,
             closing: None,
         });
         self.is_ready = true;
@@ -247,6 +249,8 @@ impl Adapter {
     pub(super) async fn let_go(&mut self, terminates: Option<bool>) {
         let Some(opened) = self.program.take() else { return };
         self.lists.clear();
+        // One that has not begun never will, and whoever listens to it hears that.
+        drop(opened.waits);
         if let Some(live) = opened.live {
             // What was launched here cannot go on without this process.
             if opened.is_launched || terminates == Some(true) {
@@ -278,8 +282,15 @@ impl Adapter {
             self.outbox.event("terminated", Json::Null);
             return;
         };
-        let (exit_code, last) = match &ending {
-            Ok(ending) => match &ending.outcome {
+        let verdict = match opened.verdict.take() {
+            Some(verdict) => Some(verdict.await),
+            None => None,
+        };
+        let (exit_code, last) = match (verdict, &ending) {
+            // However the program has ended: the test says whether it should.
+            (Some(Ok(())), _) => (0, Some(("console", "the test passes\n".to_owned()))),
+            (Some(Err(why)), _) => (1, Some(("important", why))),
+            (None, Ok(ending)) => match &ending.outcome {
                 Some(Outcome::Done { value }) => {
                     let value = (is_plan && !value.is_secret()).then(|| format!("{}\n", value.value().to_text()));
                     (0, value.map(|value| ("stdout", value)))
@@ -287,7 +298,7 @@ impl Adapter {
                 Some(Outcome::Failed(fault)) => (if fault.kind == FaultKind::Begin { 2 } else { 1 }, None),
                 None => (3, Some(("console", "the session is kept, and can be resumed\n".to_owned()))),
             },
-            Err(error) => (1, Some(("important", format!("error: {error}\n")))),
+            (None, Err(error)) => (1, Some(("important", format!("error: {error}\n")))),
         };
         if let Some((category, text)) = last {
             self.output(category, &text, None);

@@ -10,8 +10,9 @@ use crate::serve::dap::adapter::{Adapter, THREAD};
 use crate::serve::dap::breakpoints::{data_id, data_id_anywhere, exceptions};
 use crate::serve::dap::stack::frame_of;
 use crate::serve::dap::wire::{
-    Breakpoint, BreakpointLocationsArguments, DataBreakpoint, DataBreakpointInfoArguments, FrameArguments,
-    FunctionBreakpoint, Refusal, RefusalKind, SetArguments, SetExceptionBreakpointsArguments, SourceBreakpoint, Where,
+    Breakpoint, BreakpointLocation, BreakpointLocationsArguments, DataBreakpoint, DataBreakpointInfoArguments,
+    FrameArguments, FunctionBreakpoint, Refusal, RefusalKind, SetArguments, SetExceptionBreakpointsArguments,
+    SourceBreakpoint,
 };
 use crate::serve::show::merge;
 
@@ -95,10 +96,9 @@ impl Adapter {
         })?;
         let lines = counting.our_line(wanted.line)..=counting.our_line(wanted.end_line.unwrap_or(wanted.line));
         let found = texts.places.on_lines(file, lines).filter_map(|place| texts.range(place.range));
-        let breakpoints = found.map(|Where { line, column, end_line, end_column, .. }| {
-            json!({"line": line, "column": column, "endLine": end_line, "endColumn": end_column})
-        });
-        Ok(json!({"breakpoints": breakpoints.collect::<Vec<_>>()}))
+        let with_columns = wanted.column.or(wanted.end_column).is_some();
+        let breakpoints: Vec<_> = found.map(|place| BreakpointLocation::of(&place, with_columns)).collect();
+        Ok(json!({"breakpoints": breakpoints}))
     }
 
     pub(super) async fn go(&mut self, forward: Forward) -> Result<Json, Refusal> {

@@ -113,6 +113,7 @@ pub(crate) struct Conditions {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SourceBreakpoint {
     pub(crate) line: i64,
+    pub(crate) column: Option<i64>,
     #[serde(flatten)]
     pub(crate) when: Conditions,
     pub(crate) log_message: Option<String>,
@@ -157,7 +158,9 @@ pub(crate) struct SetExceptionBreakpointsArguments {
 pub(crate) struct BreakpointLocationsArguments {
     pub(crate) source: Source,
     pub(crate) line: i64,
+    pub(crate) column: Option<i64>,
     pub(crate) end_line: Option<i64>,
+    pub(crate) end_column: Option<i64>,
 }
 
 /// `stackTrace`.

@@ -24,9 +24,33 @@ pub(crate) struct Source {
 pub(crate) struct Where {
     pub(crate) source: Source,
     pub(crate) line: i64,
+    #[serde(flatten)]
+    pub(crate) columns: Columns,
+}
+
+/// Where in its line a place begins, and where it ends.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Columns {
     pub(crate) column: i64,
     pub(crate) end_line: i64,
     pub(crate) end_column: i64,
+}
+
+/// A place that a breakpoint can be at. Columns are told to who has asked with a column: to others VS Code would draw a
+/// second breakpoint inside of the line.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct BreakpointLocation {
+    pub(crate) line: i64,
+    #[serde(flatten)]
+    pub(crate) columns: Option<Columns>,
+}
+
+impl BreakpointLocation {
+    /// As it is told to a client that has asked with or without a column.
+    pub(crate) fn of(place: &Where, with_columns: bool) -> BreakpointLocation {
+        BreakpointLocation { line: place.line, columns: with_columns.then_some(place.columns) }
+    }
 }
 
 /// A breakpoint as it was set.
@@ -36,8 +60,10 @@ pub(crate) struct Breakpoint {
     pub(crate) verified: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<Source>,
     #[serde(flatten)]
-    pub(crate) place: Option<Where>,
+    pub(crate) location: Option<BreakpointLocation>,
     /// `failed`, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<&'static str>,

@@ -151,7 +151,7 @@ impl Case {
                 let checked = checked(&self.path, test, &played, &mut sources, cast.company.judge.as_ref()).await;
                 checked.findings.iter().for_each(|(_, findings)| why.push_str(&render(findings, &sources, false)));
                 let (undecided, failed): (Vec<CaseReport>, Vec<CaseReport>) =
-                    checked.cases(&sources).partition(|case| case.verdict == TestVerdict::Undecided);
+                    checked.cases(&sources, &self.name()).partition(|case| case.verdict == TestVerdict::Undecided);
                 failed.iter().for_each(|case| why.push_str(&case.text));
                 let verdict = match (why.is_empty(), undecided.is_empty()) {
                     (true, true) => Verdict::Passed,

@@ -8,7 +8,7 @@ use crate::host::judge::Judge;
 use crate::lang::files::test_file::TestFile;
 use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
 use crate::serve::cli::machinery::test_session::Played;
-use crate::serve::report::{CaseReport, Problem, TestVerdict};
+use crate::serve::report::{Case, CaseReport, Problem, TestVerdict};
 use crate::span::Sources;
 
 /// What came of checks and rules.
@@ -70,21 +70,28 @@ impl Checked {
         self.findings.is_empty() && self.verified.iter().all(|verified| verified.verdict == Verdict::Holds)
     }
 
-    /// A case for each; `sources` has the texts of their files.
-    pub(crate) fn cases(&self, sources: &Sources) -> impl Iterator<Item = CaseReport> {
-        self.verified.iter().map(|verified| case_of(verified, sources))
+    /// A case for each; `sources` has the texts of their files, of which `test` is the test's.
+    pub(crate) fn cases(&self, sources: &Sources, test: &str) -> impl Iterator<Item = CaseReport> {
+        self.verified.iter().map(move |verified| case_of(verified, sources, test))
     }
 }
 
-/// What came of one check. The conversation is over: what is missing does not come any more.
-pub(crate) fn case_of(verified: &Verified, sources: &Sources) -> CaseReport {
+/// A check of the test file itself, by what people call it, its text and its line.
+pub(super) fn check_case(label: &str, text: &str, line: usize) -> Case {
+    Case::at(line, format!("{label}: {text}"))
+}
+
+/// What came of one check of the test `test`, or of a rule. The conversation is over: what is missing does not come any
+/// more.
+pub(crate) fn case_of(verified: &Verified, sources: &Sources, test: &str) -> CaseReport {
     let Verified { label, text, file, line, verdict, .. } = verified;
-    let name = format!("{label}: {text}");
-    let Some(why) = verdict.told_at_end() else { return CaseReport::passed(name) };
+    let file = sources.get(*file).map_or_else(String::new, |file| file.name.to_string());
+    let case = check_case(label, text, *line);
+    let case = if file == test { case } else { Case::from(case.name) };
+    let Some(why) = verdict.told_at_end() else { return CaseReport::passed(case) };
     let is_undecided = matches!(verdict, Verdict::Undecided { .. });
     let verdict = if is_undecided { TestVerdict::Undecided } else { TestVerdict::Failed };
-    let file = sources.get(*file).map_or_else(String::new, |file| file.name.to_string());
-    let problem = Problem { file, line: Some(*line), text: format!("{text}: {why}") };
+    let problem = Problem { file, line: Some(*line), text: format!("{text}: {why}"), difference: None };
     let shown = format!("{}: {text}\n  {why}\n", problem.place());
-    CaseReport { name, verdict, text: shown, problems: vec![problem] }
+    CaseReport { case, verdict, text: shown, problems: vec![problem] }
 }

@@ -2,7 +2,7 @@
 
 use crate::host::text::difference;
 use crate::lang::files::test_file::{ExpectedCall, Stretch, TestFile, TestStepKind, comparable, quoted};
-use crate::serve::report::Problem;
+use crate::serve::report::{Difference, Problem};
 use crate::value::Value;
 
 /// What of a test is compared.
@@ -62,11 +62,13 @@ pub(crate) fn compare(
                 }
             };
             if expected != actual {
-                let difference = difference(&expected, &actual);
+                let shown = difference(&expected, &actual);
                 let what = format!("{} differs", step.kind.heading());
-                let text = format!("{name}:{}: {what}\n{difference}", step.line);
-                let told = format!("{what}\n{}", difference.trim_end());
-                found.push((Problem { file: name.to_owned(), line: Some(step.line), text: told }, text));
+                let text = format!("{name}:{}: {what}\n{shown}", step.line);
+                let told = format!("{what}\n{}", shown.trim_end());
+                let (file, line) = (name.to_owned(), Some(step.line));
+                let difference = Some(Difference { expected: expected.join("\n"), actual: actual.join("\n") });
+                found.push((Problem { file, line, text: told, difference }, text));
             }
         }
     }

@@ -125,12 +125,12 @@ impl Reporting<'_> {
         };
         let checked = checked(path, &test, &played, &mut self.sources, judge.as_ref()).await;
         checked.findings.iter().for_each(|(what, findings)| self.fail_with(what, findings));
-        self.report.cases.extend(checked.cases(&self.sources));
+        self.report.cases.extend(checked.cases(&self.sources, self.name));
         Ok(())
     }
 
     fn title(&self) -> String {
-        if self.report.title.is_empty() { CONVERSATION.to_owned() } else { self.report.title.clone() }
+        whole(&self.report.title)
     }
 
     /// What is wrong with the whole.
@@ -140,15 +140,7 @@ impl Reporting<'_> {
     }
 
     fn fail_with(&mut self, case: &str, findings: &[Diagnostic]) {
-        let problem = |finding: &Diagnostic| {
-            let file = self.sources.get(finding.span.file);
-            let line = file.map(|file| file.lines.line_column(finding.span.start as usize).0);
-            let notes =
-                finding.notes.iter().filter(|note| note.span.is_none()).map(|note| format!("; {}", note.message));
-            let text = format!("{}{}", finding.message, notes.collect::<String>());
-            Problem { file: file.map_or_else(|| self.name.to_owned(), |file| file.name.to_string()), line, text }
-        };
-        let problems = findings.iter().map(problem).collect();
+        let problems = findings.iter().map(|finding| Problem::found(finding, &self.sources)).collect();
         let text = render(findings, &self.sources, self.color);
         self.report.cases.push(CaseReport::failed(case, text, problems));
     }
@@ -166,6 +158,11 @@ impl Reporting<'_> {
         }
         Ok(())
     }
+}
+
+/// What the conversation as a whole is called in a report.
+pub(super) fn whole(title: &str) -> String {
+    if title.is_empty() { CONVERSATION.to_owned() } else { title.to_owned() }
 }
 
 /// What there is to know besides what a test expects; what answered what, too, if that `tells_answers`.

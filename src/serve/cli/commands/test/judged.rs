@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::options::Options;
-use crate::serve::cli::machinery::judge_tests::{JudgeOptions, JudgeOutcome, run_judge_file};
+use crate::serve::cli::machinery::judge_tests::{JudgeOptions, run_judge_file};
 use crate::serve::cli::machinery::test_session::ChosenClassifier;
 use crate::serve::report::FileReport;
 
@@ -11,7 +11,7 @@ use crate::serve::report::FileReport;
 const NO_JUDGE: &str = "this measures a judge; name a model with --judge\n";
 
 /// What a case is called in reports.
-const CASE: &str = "judge";
+pub(super) const CASE: &str = "judge";
 
 /// Judges it.
 pub(super) async fn run_judged(path: &Path, options: Options<'_>, chosen: &ChosenClassifier<'_>) -> FileReport {
@@ -25,6 +25,5 @@ pub(super) async fn run_judged(path: &Path, options: Options<'_>, chosen: &Chose
         let company = company.open(&chosen.launch(), path, false).await?;
         company.judge.ok_or_else(|| NO_JUDGE.trim_end().to_owned())
     };
-    let JudgeOutcome { passed, text } = run_judge_file(path, options, judge).await;
-    FileReport::scored(name, CASE, passed, text)
+    FileReport::scored(name, CASE, run_judge_file(path, options, judge).await)
 }

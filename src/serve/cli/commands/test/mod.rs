@@ -3,47 +3,46 @@
 pub(super) mod checked;
 pub(super) mod compare;
 mod conversation;
+mod find;
 mod judged;
+mod list;
 mod options;
 pub(super) mod record;
 mod replay;
+mod table;
 mod user;
 
 use std::cell::RefCell;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use self::conversation::run_conversation;
+use self::find::Kind;
+pub(crate) use self::find::find_tests;
+pub(super) use self::find::{CONVERSATION, find};
 use self::judged::run_judged;
+use self::list::list;
 use self::options::Options;
 pub(crate) use self::replay::ReadTest;
-use self::replay::TABLE;
+use self::table::run_triggers;
 use self::user::run_user;
 use crate::host::cassette::take::Mode;
 use crate::host::clock::{Clock, SystemClock};
-use crate::host::eval::user::ENDING as USER;
-use crate::lang::files::trigger_table::TriggerTable;
-use crate::lang::program::Program;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::company::CompanyArguments;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
-use crate::serve::cli::machinery::coverage::{Gathered, reached_by_table, summary};
-use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
+use crate::serve::cli::machinery::coverage::{Gathered, summary};
 use crate::serve::cli::machinery::output::{Format, write_whole};
-use crate::serve::cli::machinery::rules_file::RULES;
 use crate::serve::cli::machinery::test_session::ChosenClassifier;
-use crate::serve::cli::machinery::trigger_tests::{TableOptions, TableOutcome, judge_table, run_table};
 use crate::serve::report::{FileReport, Report, TestVerdict};
-
-/// How the names of conversations end.
-pub(super) const CONVERSATION: &str = ".test.md";
 
 const EXAMPLES: &str = "\
 Examples:
   playhouse test                     all *.test.md, *.user.md and *.triggers.md below this folder
   playhouse test shop.test.md
+  playhouse test shop --list         which tests there are
   playhouse test shop.test.md --bless    writes what happened in the place of what was expected
   playhouse test shop --repeat 20    says whether it is always the same
   playhouse test shop --record       asks a live model for what is not recorded yet (`- model: recorded`)
@@ -60,6 +59,9 @@ pub(crate) struct TestArguments {
     /// Test files, or folders with test files anywhere below
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
+    /// Name the tests and their cases, each with its place, and run none
+    #[arg(long, conflicts_with_all = ["bless", "record", "repeat", "coverage", "junit", "html", "github"])]
+    list: bool,
     /// Write what happened in the place of what was expected; read the difference before you keep it
     #[arg(long)]
     bless: bool,
@@ -115,6 +117,9 @@ enum Record {
 
 /// Runs all tests, one after the other.
 pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit, Failure> {
+    if arguments.list {
+        return list(&arguments.paths, arguments.format);
+    }
     let files = find_tests(&arguments.paths)?;
     let runtime = runtime()?;
     let mut report = Report::default();
@@ -170,20 +175,6 @@ fn write_reports(console: &Console, arguments: &TestArguments, report: &Report) 
     Ok(())
 }
 
-/// All test files that `paths` mean.
-pub(crate) fn find_tests(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
-    for path in paths {
-        find(path, &[CONVERSATION, USER, TABLE, JUDGE], &mut files)?;
-    }
-    if files.is_empty() {
-        return Err(Failure::wrong(
-            "no test found; tests are files `NAME.test.md`, `NAME.user.md` and `NAME.triggers.md`, see docs/testing.md",
-        ));
-    }
-    Ok(files)
-}
-
 /// Runs one test; what it reaches of its program is gathered, if that is wanted.
 pub(crate) async fn run_file(
     console: &Console,
@@ -191,7 +182,6 @@ pub(crate) async fn run_file(
     path: &Path,
     gathered: Option<&RefCell<Gathered>>,
 ) -> Result<FileReport, Failure> {
-    let name = path.display().to_string();
     let classifier = ChosenClassifier { id: arguments.classifier.as_deref(), environment: &console.environment };
     let began = SystemClock.now();
     let timed = |report: FileReport| {
@@ -215,56 +205,12 @@ pub(crate) async fn run_file(
         company: &arguments.company,
         color,
     };
-    if name.ends_with(USER) {
-        return Ok(timed(run_user(path, options, &classifier).await));
-    }
-    if name.ends_with(JUDGE) {
-        return Ok(timed(run_judged(path, options, &classifier).await));
-    }
-    if !name.ends_with(TABLE) {
-        return run_conversation(path, options, &classifier).await.map(timed);
-    }
-    let options = TableOptions { lenient: arguments.lenient, repeat: arguments.repeat, color };
-    let judge = async |program: &Program, table: &TriggerTable| {
-        let judged = judge_table(path, program, table, &classifier).await?;
-        if let Some(gathered) = gathered {
-            gathered.borrow_mut().add(program, &reached_by_table(program, table, &judged));
-        }
-        Ok(judged)
-    };
-    let TableOutcome { passed, text } = run_table(path, options, judge).await;
-    Ok(timed(FileReport::scored(name, "triggers", passed, text)))
-}
-
-/// All files that `path` means: itself, or those anywhere below whose names end so, sorted. Hidden folders are left out.
-pub(super) fn find(path: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let wrong = |cause: io::Error| Failure::wrong(format!("{}: cannot read: {cause}; check the path", path.display()));
-    if !path.metadata().map_err(wrong)?.is_dir() {
-        if path.to_string_lossy().ends_with(RULES) {
-            return Err(Failure::wrong(format!(
-                "{}: rules are no test; they are checked with each test of their program, and with stored sessions by \
-                 `playhouse sessions check --rules`",
-                path.display()
-            )));
-        }
-        files.push(path.to_owned());
-        return Ok(());
-    }
-    let mut entries = std::fs::read_dir(path).map_err(wrong)?.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        // Of the entry itself: links to folders are not followed, they may lead in circles.
-        let is_folder = entry.file_type().map_err(wrong)?.is_dir();
-        let found = if path == Path::new(".") { PathBuf::from(&*name) } else { path.join(&*name) };
-        if is_folder && !name.starts_with('.') {
-            find(&found, endings, files)?;
-        } else if !is_folder && endings.iter().any(|ending| name.ends_with(ending)) {
-            files.push(found);
-        }
-    }
-    Ok(())
+    Ok(timed(match Kind::of(path) {
+        Kind::Conversation => run_conversation(path, options, &classifier).await?,
+        Kind::User => run_user(path, options, &classifier).await,
+        Kind::Table => run_triggers(path, options, &classifier).await,
+        Kind::Judge => run_judged(path, options, &classifier).await,
+    }))
 }
 
 fn indented(text: &str) -> String {

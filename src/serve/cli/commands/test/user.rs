@@ -68,7 +68,7 @@ async fn try_run(
             report.cases.push(CaseReport::failed(&*report.title, text, vec![problem]));
         }
         Ended::Program | Ended::Done(_) | Ended::Silent | Ended::Stop | Ended::CutOff(_) => {
-            report.cases.extend(played.verified.iter().map(|verified| case_of(verified, &case.sources)));
+            report.cases.extend(played.verified.iter().map(|verified| case_of(verified, &case.sources, &report.path)));
         }
     }
     if options.verbose || report.verdict() != TestVerdict::Passed {

@@ -13,7 +13,7 @@ mod score;
 
 pub use crate::serve::cli::machinery::trigger_tests::judge::judge;
 pub(crate) use crate::serve::cli::machinery::trigger_tests::run::{ReadTable, judge_table};
-pub use crate::serve::cli::machinery::trigger_tests::run::{TableOptions, TableOutcome, run_table};
+pub use crate::serve::cli::machinery::trigger_tests::run::{TableOptions, run_table};
 pub use crate::serve::cli::machinery::trigger_tests::score::{
     CaseScore, CaseVerdict, Judged, TriggerScore, TriggerScores,
 };

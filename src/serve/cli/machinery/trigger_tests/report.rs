@@ -1,33 +1,19 @@
-//! A table's scores as text for people.
+//! A table's scores as a report.
 
-use std::fmt::Write as _;
-
-use super::score::{CaseVerdict, TriggerScores};
+use super::score::{CaseScore, CaseVerdict, TriggerScores};
 use crate::lang::files::trigger_table::{TriggerCase, TriggerTable, label};
 use crate::lang::program::{Program, TriggerId};
 use crate::serve::cli::machinery::scores::score_lines;
+use crate::serve::report::scored::Scored;
+use crate::serve::report::{Case, CaseReport, TestVerdict};
 
 impl TriggerScores {
-    /// The report: a line for each trigger, the cases that went wrong with their places in `file`, what is under
-    /// the threshold, totals. Ends with a line break.
-    pub fn report(&self, file: &str, table: &TriggerTable, program: &Program) -> String {
-        let mut text = self.trigger_lines(program);
-        for (case, score) in table.cases.iter().zip(&self.cases) {
-            match score.verdict {
-                CaseVerdict::Wrong => text.push_str(&case_lines(file, case, program, &score.missed, &score.wrong)),
-                CaseVerdict::Right | CaseVerdict::Open => {}
-            }
-        }
-        text.push_str(&self.threshold_line(table, program));
-        let _ = writeln!(
-            text,
-            "{} cases: {} right, {} wrong, {} open",
-            self.cases.len(),
-            self.n_cases(CaseVerdict::Right),
-            self.n_cases(CaseVerdict::Wrong),
-            self.n_cases(CaseVerdict::Open)
-        );
-        text
+    /// The report: a line for each trigger, then each case with its place in `file`, what is under the threshold.
+    pub fn report(&self, file: &str, table: &TriggerTable, program: &Program) -> Scored {
+        let cases = table.cases.iter().zip(&self.cases);
+        let rows = cases.map(|(case, score)| row(file, case, program, score)).collect();
+        let under = self.threshold_line(table, program);
+        Scored::counted((file, &table.title), &self.trigger_lines(program), rows, "cases", under)
     }
 
     fn trigger_lines(&self, program: &Program) -> String {
@@ -36,23 +22,24 @@ impl TriggerScores {
         score_lines("trigger", names.iter().map(String::as_str).chain(["all"]).zip(counts))
     }
 
-    fn threshold_line(&self, table: &TriggerTable, program: &Program) -> String {
+    fn threshold_line(&self, table: &TriggerTable, program: &Program) -> Option<String> {
         let under = self.under(table.required());
-        if under.is_empty() {
-            return String::new();
-        }
         let names: Vec<String> = under.iter().map(|score| label(program, score.id)).collect();
-        format!("under the threshold of {}: {}\n", table.required(), names.join(", "))
+        (!names.is_empty()).then(|| format!("under the threshold of {}: {}", table.required(), names.join(", ")))
     }
 }
 
-fn case_lines(file: &str, case: &TriggerCase, program: &Program, missed: &[TriggerId], wrong: &[TriggerId]) -> String {
-    let mut text = format!("{file}:{}: {}\n", case.line, case.text());
-    for (word, ids) in [("did not fire", missed), ("fired", wrong)] {
-        if !ids.is_empty() {
-            let names = ids.iter().map(|&id| format!("{} ({})", label(program, id), program.trigger(id).text));
-            let _ = writeln!(text, "  {word}: {}", names.collect::<Vec<_>>().join(", "));
-        }
-    }
-    text
+fn row(file: &str, case: &TriggerCase, program: &Program, score: &CaseScore) -> CaseReport {
+    let verdict = match score.verdict {
+        CaseVerdict::Right => TestVerdict::Passed,
+        CaseVerdict::Wrong => TestVerdict::Failed,
+        CaseVerdict::Open => TestVerdict::Undecided,
+    };
+    let named = |ids: &[TriggerId]| {
+        let names = ids.iter().map(|&id| format!("{} ({})", label(program, id), program.trigger(id).text));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let told = [("did not fire", &score.missed), ("fired", &score.wrong), ("was not judged", &score.open)];
+    let told = told.into_iter().filter(|(_, ids)| !ids.is_empty()).map(|(word, ids)| format!("{word}: {}", named(ids)));
+    CaseReport::of_row(file, Case::at(case.line, case.name()), verdict, told.collect::<Vec<_>>().join("\n"))
 }

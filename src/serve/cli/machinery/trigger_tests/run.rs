@@ -12,6 +12,7 @@ use crate::lang::files::trigger_table::{ResolvedTable, TriggerTable};
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::beside::load_beside;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, configuration};
+use crate::serve::report::scored::Scored;
 use crate::span::Sources;
 
 /// How a file of trigger tables is run.
@@ -25,25 +26,14 @@ pub struct TableOptions {
     pub color: bool,
 }
 
-/// What came of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableOutcome {
-    /// Whether nothing is under the threshold and all rounds were the same.
-    pub passed: bool,
-    /// The report, or why there is none; for people.
-    pub text: String,
-}
-
 /// Runs the file at `path`. `judge` gives what came of each case, in order, or says why it can't.
 pub async fn run_table(
     path: &Path,
     options: TableOptions,
     judge: impl AsyncFn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
-) -> TableOutcome {
-    match try_run(path, options, judge).await {
-        Ok(outcome) => outcome,
-        Err(text) => TableOutcome { passed: false, text },
-    }
+) -> Scored {
+    let name = path.display().to_string();
+    try_run(path, &name, options, judge).await.unwrap_or_else(|why| Scored::none(&name, why))
 }
 
 /// A table that is read, with its program.
@@ -75,24 +65,22 @@ impl ReadTable {
 
 async fn try_run(
     path: &Path,
+    name: &str,
     options: TableOptions,
     judge: impl AsyncFn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
-) -> Result<TableOutcome, String> {
-    let name = path.display().to_string();
+) -> Result<Scored, String> {
     let ReadTable { table, program, resolved } = ReadTable::read(path, options.color)?;
     let judged = judge(&program, &table).await?;
     let strict = table.strict && !options.lenient;
     let scores = TriggerScores::count(&resolved, &judged, strict);
-    let report = scores.report(&name, &table, &program);
     for round in 2..=options.repeat {
         let again = TriggerScores::count(&resolved, &judge(&program, &table).await?, strict);
         let differs = scores.cases.iter().zip(&again.cases).position(|(first, again)| first != again);
         if let Some(case) = differs.and_then(|index| table.cases.get(index)) {
-            let text = format!("{report}{name}:{}: run {round} differs from run 1: {}\n", case.line, case.text());
-            return Ok(TableOutcome { passed: false, text });
+            return Ok(scores.report(name, &table, &program).differs(name, case.line, round, &case.text()));
         }
     }
-    Ok(TableOutcome { passed: scores.under(table.required()).is_empty(), text: report })
+    Ok(scores.report(name, &table, &program))
 }
 
 /// Judges a table's cases with the classifier that is configured: by the command line, the table, the program or

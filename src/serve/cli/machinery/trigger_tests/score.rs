@@ -42,6 +42,8 @@ pub struct CaseScore {
     pub missed: Vec<TriggerId>,
     /// What fired and should not have.
     pub wrong: Vec<TriggerId>,
+    /// What should have fired and was not judged.
+    pub open: Vec<TriggerId>,
 }
 
 /// A whole table.
@@ -67,7 +69,8 @@ impl TriggerScores {
         };
         for (index, expected) in table.expected.iter().enumerate() {
             let judged = judged.get(index).unwrap_or(&silence);
-            let mut case = CaseScore { verdict: CaseVerdict::Right, missed: Vec::new(), wrong: Vec::new() };
+            let mut case =
+                CaseScore { verdict: CaseVerdict::Right, missed: Vec::new(), wrong: Vec::new(), open: Vec::new() };
             for score in &mut scores.triggers {
                 let said = if judged.fired.contains(&score.id) {
                     Said::Yes
@@ -80,11 +83,13 @@ impl TriggerScores {
                     Noted::Right => {}
                     Noted::Wrong => case.wrong.push(score.id),
                     Noted::Missed => case.missed.push(score.id),
-                    Noted::Open => case.verdict = CaseVerdict::Open,
+                    Noted::Open => case.open.push(score.id),
                 }
             }
             if !case.missed.is_empty() || !case.wrong.is_empty() {
                 case.verdict = CaseVerdict::Wrong;
+            } else if !case.open.is_empty() {
+                case.verdict = CaseVerdict::Open;
             }
             scores.cases.push(case);
         }
@@ -97,10 +102,5 @@ impl TriggerScores {
     /// The triggers whose precision or recall is under `threshold`. What is not defined is not under it.
     pub fn under(&self, threshold: f64) -> Vec<TriggerScore> {
         self.triggers.iter().filter(|score| score.counts.is_under(threshold)).copied().collect()
-    }
-
-    /// How many cases went so.
-    pub fn n_cases(&self, verdict: CaseVerdict) -> usize {
-        self.cases.iter().filter(|case| case.verdict == verdict).count()
     }
 }

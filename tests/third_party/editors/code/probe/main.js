@@ -256,6 +256,17 @@ async function rest(root) {
   await vscode.commands.executeCommand("workbench.view.testing.focus");
   await vscode.commands.executeCommand("testing.runAll");
   await look("tests");
+  const exits = [];
+  const tracker = vscode.debug.registerDebugAdapterTrackerFactory("playhouse", {
+    createDebugAdapterTracker: (session) => ({
+      onDidSendMessage: (message) => message.event === "exited" && exits.push(`${session.name} ${message.body.exitCode}`),
+    }),
+  });
+  await vscode.commands.executeCommand("testing.debugAll");
+  say("tests that were debugged", await until(() => exits, (exits) => exits.length >= 2));
+  tracker.dispose();
+  await until(() => !vscode.debug.activeDebugSession, Boolean);
+  await vscode.commands.executeCommand("workbench.view.testing.focus");
   await vscode.commands.executeCommand("testing.coverageAll");
   await vscode.window.showTextDocument(uri);
   await look("coverage");

@@ -1,5 +1,7 @@
 //! `playhouse debug`: the Debug Adapter Protocol on standard input and output, or at an address.
 
+mod of_test;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,12 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::Args;
 use futures_util::future::BoxFuture;
 
+use self::of_test::launch_test;
 use crate::host::clock::SystemClock;
 use crate::host::debuggee::{Ground, Launcher};
 use crate::host::journal::address::Place;
 use crate::host::launch::{Choices, Launch, LaunchError, Level, Opened, Wanted};
 use crate::host::sessions::new_id;
 use crate::serve::cli::commands::run::runtime;
+use crate::serve::cli::commands::test::CONVERSATION;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::debug_listen::bind;
 use crate::serve::cli::machinery::world::{WorldArguments, sessions_place, workshop};
@@ -23,6 +27,7 @@ use crate::value::Value;
 const EXAMPLES: &str = "\
 Examples:
   playhouse debug program.md                            a client starts this and speaks with it
+  playhouse debug program.test.md                       the program, with what the test says and replies
   playhouse debug program.md --listen 127.0.0.1:4711    a client connects
   playhouse run program.md --debug-listen 127.0.0.1:0   a program that runs can be attached to";
 
@@ -30,7 +35,7 @@ Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DebugArguments {
-    /// The program's files [default: `program` of the client's launch arguments]
+    /// The program's files, or a test (`*.test.md`) [default: `program` of the client's launch arguments]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -82,7 +87,14 @@ struct CommandLineDoor {
 impl Door for CommandLineDoor {
     fn launch(&self, arguments: LaunchArguments, is_again: bool) -> BoxFuture<'_, Result<Launched, String>> {
         Box::pin(async move {
-            let (choices, wanted) = self.wanted(arguments, is_again)?;
+            let files = self.files_of(&arguments);
+            if let [file] = files.as_slice()
+                && file.to_string_lossy().ends_with(CONVERSATION)
+            {
+                let classifier = arguments.classifier.or(self.world.choices().classifier);
+                return launch_test(file, classifier.as_deref(), &self.console.environment).await;
+            }
+            let (choices, wanted) = self.wanted(files, arguments, is_again)?;
             let place = wanted.place.clone();
             let in_words = |error: LaunchError| error.to_string();
             let ready = Launch::new(workshop(&self.console), choices).prepare(wanted, None).await.map_err(in_words)?;
@@ -105,7 +117,7 @@ impl Door for CommandLineDoor {
             let grounds = Arc::new(Grounds { place, first: opened, others: Mutex::default() });
             let launcher = grounds.clone();
             let closing = Box::pin(async move { grounds.close().await });
-            Ok(Launched { session, subject, launcher, remarks, warnings, closing })
+            Ok(Launched { session, subject, launcher, remarks, warnings, verdict: None, closing })
         })
     }
 
@@ -118,10 +130,19 @@ impl Door for CommandLineDoor {
 }
 
 impl CommandLineDoor {
-    /// What a client wants, with what the command line says where it says nothing.
-    fn wanted(&self, launch: LaunchArguments, is_again: bool) -> Result<(Choices, Wanted), String> {
+    /// The files that a client wants, else those of the command line.
+    fn files_of(&self, launch: &LaunchArguments) -> Vec<PathBuf> {
         let files: Vec<PathBuf> = launch.program.all().iter().map(PathBuf::from).collect();
-        let files = if files.is_empty() { self.files.clone() } else { files };
+        if files.is_empty() { self.files.clone() } else { files }
+    }
+
+    /// What a client wants, with what the command line says where it says nothing.
+    fn wanted(
+        &self,
+        files: Vec<PathBuf>,
+        launch: LaunchArguments,
+        is_again: bool,
+    ) -> Result<(Choices, Wanted), String> {
         if files.is_empty() {
             return Err(
                 "which program? give `program` among the launch arguments, or a file to `playhouse debug`".to_owned()

@@ -1,0 +1,89 @@
+//! Which files are tests, and of which kind.
+
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+
+use super::replay::TABLE;
+use crate::host::eval::user::ENDING as USER;
+use crate::serve::cli::machinery::console::Failure;
+use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
+use crate::serve::cli::machinery::rules_file::RULES;
+
+/// How the names of conversations end.
+pub(crate) const CONVERSATION: &str = ".test.md";
+
+/// The kinds of test files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A scripted conversation, whatever the file is called.
+    Conversation,
+    /// A user who is played.
+    User,
+    /// Trigger tables.
+    Table,
+    /// Labelled transcripts.
+    Judge,
+}
+
+impl Kind {
+    /// Of a file, by its name.
+    pub(super) fn of(path: &Path) -> Kind {
+        let name = path.to_string_lossy();
+        let kinds = [(USER, Kind::User), (TABLE, Kind::Table), (JUDGE, Kind::Judge)];
+        kinds.into_iter().find(|(ending, _)| name.ends_with(ending)).map_or(Kind::Conversation, |(_, kind)| kind)
+    }
+}
+
+/// All test files that `paths` mean.
+pub(crate) fn find_tests(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let files = tests_below(paths)?;
+    if files.is_empty() {
+        return Err(Failure::wrong(
+            "no test found; tests are files `NAME.test.md`, `NAME.user.md` and `NAME.triggers.md`, see docs/testing.md",
+        ));
+    }
+    Ok(files)
+}
+
+/// The same; there may be none.
+pub(super) fn tests_below(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        find(path, &[CONVERSATION, USER, TABLE, JUDGE], &mut files)?;
+    }
+    Ok(files)
+}
+
+/// All files that `path` means: itself, or those anywhere below whose names end so, sorted. What is hidden, and what a
+/// `.gitignore` names, is left out there; links to folders are not followed, they may lead in circles.
+pub(crate) fn find(path: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let wrong = |cause: &dyn std::fmt::Display| {
+        Failure::wrong(format!("{}: cannot read: {cause}; check the path", path.display()))
+    };
+    if !path.metadata().map_err(|cause| wrong(&cause))?.is_dir() {
+        if path.to_string_lossy().ends_with(RULES) {
+            return Err(Failure::wrong(format!(
+                "{}: rules are no test; they are checked with each test of their program, and with stored sessions by \
+                 `playhouse sessions check --rules`",
+                path.display()
+            )));
+        }
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let mut walk = WalkBuilder::new(path);
+    // The settings of one person's Git are no matter of a project.
+    walk.git_global(false).git_exclude(false).ignore(false).require_git(false);
+    for entry in walk.sort_by_file_name(std::ffi::OsStr::cmp).build() {
+        let entry = entry.map_err(|cause| wrong(&cause))?;
+        let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir());
+        let name = entry.file_name().to_string_lossy();
+        if !is_folder && endings.iter().any(|ending| name.ends_with(ending)) {
+            let found = entry.path();
+            let found = if path == Path::new(".") { found.strip_prefix(path).unwrap_or(found) } else { found };
+            files.push(found.to_owned());
+        }
+    }
+    Ok(())
+}
