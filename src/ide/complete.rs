@@ -1,6 +1,6 @@
 //! What can be written at an offset.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use playhouse_lang::analysis::explain::signature;
@@ -11,7 +11,7 @@ use playhouse_lang::value::Value;
 use playhouse_lang::{trigger_examples, wordings};
 
 use crate::View;
-use crate::occurrences::{Role, Symbol};
+use crate::occurrences::{Occurrence, Role, Symbol};
 
 /// What a proposal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,29 +87,33 @@ impl View {
 
     fn variables(&self, file: FileId, span: Span) -> Vec<Proposal> {
         let here = self.playbook_at(file, span.range().start);
-        // Of each name what is known; own ones come first.
-        let mut names: BTreeMap<(bool, Arc<str>), String> = BTreeMap::new();
-        for place in self.names() {
-            // The one that is being typed is none yet.
-            let is_typed = place.span.file == file && place.span.start == span.start && place.role != Role::Definition;
-            let (is_shared, name) = match &place.symbol {
-                Symbol::Own(id, name) if here.is_some_and(|here| here.id == *id) => (false, name),
-                Symbol::Shared(agent, name) if here.is_none_or(|here| here.agent == *agent) => (true, name),
-                Symbol::Own(..) | Symbol::Shared(..) | Symbol::Agent(_) | Symbol::Playbook(_) | Symbol::Callable(_) => {
-                    continue;
-                }
-            };
-            if !is_typed {
-                names.entry((is_shared, name.clone())).or_insert_with(|| self.variable_detail(here, is_shared, name));
-            }
+        let program = self.program();
+        // The one that is being typed is none yet.
+        let is_typed = |place: &Occurrence| place.span.start == span.start && place.role != Role::Definition;
+        let inside = here.map_or(0..0, |here| here.span.range());
+        let places = self.names_in(file, inside).into_iter().filter(|place| !is_typed(place));
+        let mut names: BTreeSet<(bool, Arc<str>)> = BTreeSet::new();
+        names.extend(places.filter_map(|place| match &place.symbol {
+            Symbol::Own(id, name) if here.is_some_and(|here| here.id == *id) => Some((false, name.clone())),
+            Symbol::Shared(_, name) => Some((true, name.clone())),
+            Symbol::Own(..) | Symbol::Agent(_) | Symbol::Playbook(_) | Symbol::Callable(_) => None,
+        }));
+        let agents = program.agents.iter().filter(|agent| here.is_none_or(|here| here.agent == agent.id));
+        for agent in agents {
+            let others = agent.playbooks.iter().filter(|id| here.is_none_or(|here| here.id != **id));
+            let shared = others.flat_map(|id| &program.playbook(*id).outer);
+            let declared = agent.variables.iter().map(|variable| &variable.name);
+            names.extend(shared.chain(declared).map(|name| (true, name.clone())));
         }
         // An agent's variable of the same name cannot be meant here.
-        let own: Vec<Arc<str>> =
-            names.keys().filter(|(is_shared, _)| !is_shared).map(|(_, name)| name.clone()).collect();
-        names.retain(|(is_shared, name), _| !is_shared || !own.contains(name));
-        let proposal =
-            |((_, name), detail)| Proposal { kind: ProposalKind::Variable, text: format!("${name}"), detail, span };
-        names.into_iter().map(proposal).collect()
+        let is_hidden = |name: &Arc<str>| names.contains(&(false, name.clone()));
+        let visible = names.iter().filter(|(is_shared, name)| !is_shared || !is_hidden(name));
+        // Own ones come first.
+        let proposal = |(is_shared, name): &(bool, Arc<str>)| {
+            let detail = self.variable_detail(here, *is_shared, name);
+            Proposal { kind: ProposalKind::Variable, text: format!("${name}"), detail, span }
+        };
+        visible.map(proposal).collect()
     }
 
     fn variable_detail(&self, here: Option<&Playbook>, is_shared: bool, name: &str) -> String {

@@ -4,6 +4,7 @@
 //! A [`View`] is one program as it was loaded. Which programs there are, and which texts their files have, is the
 //! business of whoever asks.
 
+pub mod actions;
 pub mod calls;
 pub mod cases;
 pub mod complete;

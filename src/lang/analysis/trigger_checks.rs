@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::Diagnostic;
-use crate::english::triggers::conditions::near_condition;
+use crate::english::triggers::conditions::{NearCondition, near_condition};
 use crate::program::{CALL, Playbook, Program, Trigger, TriggerKind};
 use crate::span::Span;
 
@@ -65,10 +65,19 @@ fn parameters(playbook: &Playbook, diagnostics: &mut Vec<Diagnostic>) {
 
 /// A semantic trigger that says nearly what a condition could say.
 fn could_be_condition(trigger: &Trigger, diagnostics: &mut Vec<Diagnostic>) {
-    if trigger.kind == TriggerKind::Semantic
-        && let Some(note) = near_condition(&trigger.text)
-    {
-        let message = "this trigger is judged by the classifier, but it could be a condition";
-        diagnostics.push(Diagnostic::warning("semantic-could-be-condition", trigger.span, message).with_note(note));
-    }
+    let near = (trigger.kind == TriggerKind::Semantic).then(|| near_condition(&trigger.text)).flatten();
+    let message = "this trigger is judged by the classifier, but it could be a condition";
+    let warning = Diagnostic::warning("semantic-could-be-condition", trigger.span, message);
+    diagnostics.extend(near.map(|near| match near {
+        NearCondition::Wording(wording) => {
+            let advice = format!("write `{wording}`: that is judged without a model");
+            // Of a text with a list below it the first line stands there alone.
+            if trigger.text.contains('\n') {
+                warning.with_note(advice)
+            } else {
+                warning.with_fix(advice, trigger.span, wording)
+            }
+        }
+        NearCondition::Ambiguous(advice) => warning.with_note(advice),
+    }));
 }

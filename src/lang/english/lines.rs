@@ -135,7 +135,8 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
         Means::Speak if holes.last().is_some_and(|rest| rest.find_word("ask").is_some()) => None,
         Means::SayInWords | Means::Speak => Some(Reading::new(StepKind::Say { literal: None }, false)),
         Means::Nearly(why, wording) => {
-            let near = Near { place: line.span(), message: why.to_owned(), wording: wording.to_owned() };
+            let (message, wording) = (why.to_owned(), wording.to_owned());
+            let near = Near { place: line.span(), message, wording, repair: None };
             Some(Reading { near: Some(Box::new(near)), ..Reading::free() })
         }
         Means::Loop(_) => None,

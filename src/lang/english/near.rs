@@ -70,7 +70,8 @@ pub(super) fn find_near<'a>(
         let repaired = format!("{}{text}{}", &line.text[..from], &line.text[to..]);
         if read(by_itself(&repaired)) > before {
             let place = line.from(from).until(to - from).span();
-            return Some(Near { place, message: why, wording: repaired.trim().to_owned() });
+            let repair = Some((line.text[from..to].to_owned(), text));
+            return Some(Near { place, message: why, wording: repaired.trim().to_owned(), repair });
         }
     }
     let may_be_two =
@@ -322,5 +323,6 @@ fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> us
         place: line.from(at).span(),
         message,
         wording: format!("{}` and below it `{second}", first.text.trim()),
+        repair: None,
     })
 }

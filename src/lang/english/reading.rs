@@ -34,6 +34,8 @@ pub(crate) struct Near {
     pub(crate) message: String,
     /// A line that is read as what was meant.
     pub(crate) wording: String,
+    /// What stands at the place, and what would stand there in that line, if the rest of it stays.
+    pub(crate) repair: Option<(String, String)>,
 }
 
 impl Reading {

@@ -6,12 +6,10 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::callables::{Asked, Callable, Names, UsedNames, keys_of};
-use crate::lower::agents::AgentPlan;
 use crate::lower::alone::Alone;
 use crate::lower::places::{Places, Shift};
-use crate::lower::playbooks::PlaybookDraft;
 use crate::lower::reparse::reparse;
-use crate::program::{AgentId, Playbook, PlaybookId, Program, Signature};
+use crate::program::{Agent, AgentId, Playbook, PlaybookId, Program, Signature};
 use crate::source::ast::FileTree;
 use crate::source::parse::parse;
 use crate::span::{FileId, Sources};
@@ -66,17 +64,18 @@ struct KnownPlaybook {
 }
 
 impl Known {
-    pub(super) fn new(
-        plans: &[AgentPlan<'_>],
-        drafts: &[PlaybookDraft<'_>],
+    /// `playbooks` stand in the order of their ids; what their lines are does not matter.
+    pub(super) fn new<'a>(
+        agents: impl Iterator<Item = &'a Agent>,
+        playbooks: impl Iterator<Item = &'a Playbook>,
         signatures: &Arc<[Signature]>,
         later: Vec<String>,
     ) -> Known {
-        let agents = plans.iter().map(|AgentPlan { agent, .. }| KnownAgent {
+        let agents = agents.map(|agent| KnownAgent {
             name: agent.name.clone(),
             variables: agent.variables.iter().map(|variable| variable.name.clone()).collect(),
         });
-        let playbooks = drafts.iter().map(|PlaybookDraft { playbook, .. }| KnownPlaybook {
+        let playbooks = playbooks.map(|playbook| KnownPlaybook {
             agent: playbook.agent,
             name: playbook.name.clone(),
             public: playbook.public,

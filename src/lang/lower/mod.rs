@@ -91,7 +91,8 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
         }
     }
     check_duplicates(&plans, &drafts, &mut diagnostics);
-    let known = Known::new(&plans, &drafts, &signatures, later);
+    let of_plans = plans.iter().map(|plan| &plan.agent);
+    let known = Known::new(of_plans, drafts.iter().map(|draft| &draft.playbook), &signatures, later);
     let agent_names = known.agents.iter().map(|agent| &*agent.name);
     let names = Names::new(known.callables().collect(), &known.signatures, &known.later, agent_names)
         .with_variables(files.sources.iter().map(|(_, file)| &*file.text));

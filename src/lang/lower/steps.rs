@@ -77,7 +77,7 @@ pub(crate) fn lower_steps(
                 diagnostics.push(no_loop(span));
                 *reading = Reading::free();
             }
-            diagnostics.extend(reading.near.take().map(|near| nearly_understood(*near)));
+            diagnostics.extend(reading.near.take().map(|near| nearly_understood(*near, source)));
         }
         if let Some(span) = too_deep.get() {
             diagnostics.push(Diagnostic::warning("expression-too-deep", span, too_deep_message()));
@@ -256,9 +256,15 @@ fn no_loop(line: Span) -> Diagnostic {
         .with_note("nest it under the loop, or write `Stop` to end the playbook")
 }
 
-fn nearly_understood(near: Near) -> Diagnostic {
+fn nearly_understood(near: Near, source: &str) -> Diagnostic {
     let warning = Diagnostic::warning("nearly-understood", near.place, near.message);
-    warning.with_note(format!("it is left to the model; a line that is read: `{}`", near.wording))
+    let warning = warning.with_note(format!("it is left to the model; a line that is read: `{}`", near.wording));
+    // In a line with emphasis places are not as exact.
+    match near.repair.filter(|(old, _)| source.get(near.place.range()) == Some(old)) {
+        Some((old, new)) if new.is_empty() => warning.with_fix(format!("leave `{old}` out"), near.place, new),
+        Some((_, new)) => warning.with_fix(format!("write `{}`", new.trim()), near.place, new),
+        None => warning,
+    }
 }
 
 fn too_deep(item: &ItemTree) -> Diagnostic {

@@ -16,7 +16,6 @@ use playhouse_ide::calls::Caller;
 use playhouse_ide::occurrences::{Occurrence, Role};
 use playhouse_ide::outline::{Entry, EntryKind};
 
-use crate::diagnostic;
 use crate::lang::program::{Playbook, PlaybookId};
 use crate::serve::lsp::capabilities::Editor;
 use crate::serve::lsp::cases::Cases;
@@ -370,35 +369,50 @@ impl<'a> Answers<'a> {
         Ok(Some(WorkspaceEdit { changes: Some(changes), document_changes: None, change_annotations: None }))
     }
 
-    /// The mends of what was found in a range.
+    /// What can be done about what was found in a range; all mends at once where the editor asks for that.
     pub(super) fn actions(self, asked: &CodeActionParams) -> Vec<CodeActionResponse> {
         let uri = &asked.text_document.uri;
         let Some(here) = self.here(uri) else { return Vec::new() };
         let place = |position| here.text.offset(position, self.columns());
         let (Some(start), Some(end)) = (place(asked.range.start), place(asked.range.end)) else { return Vec::new() };
-        let touches = |found: &&diagnostic::Diagnostic| {
-            let range = found.span.range();
-            found.span.file == here.file && range.start <= end && start <= range.end
-        };
-        let action = |found: &diagnostic::Diagnostic| {
-            let fix = found.fix.as_ref().filter(|fix| fix.span.file == here.file)?;
-            let edit = TextEdit { range: here.text.range(fix.span, self.columns()), new_text: fix.replacement.clone() };
-            let edit = WorkspaceEdit {
-                changes: Some(HashMap::from([(uri.clone(), vec![edit])])),
-                document_changes: None,
-                change_annotations: None,
+        let is_wanted = |kind: &CodeActionKind| {
+            let within = |wanted: &CodeActionKind| {
+                kind.as_str().strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
             };
-            Some(CodeActionResponse::CodeAction(CodeAction {
-                title: fix.message.clone(),
-                kind: Some(CodeActionKind::QuickFix),
-                diagnostics: finding(&|span| location(here.program, span, self.columns()), found)
-                    .map(|found| vec![found]),
-                is_preferred: Some(true),
-                edit: Some(edit),
-                ..CodeAction::default()
-            }))
+            asked.context.only.as_ref().is_none_or(|only| only.iter().any(within))
         };
-        here.program.view.findings().iter().filter(touches).filter_map(action).collect()
+        let edit = |edits: &[(Span, String)]| {
+            let written = edits
+                .iter()
+                .map(|(span, new)| TextEdit { range: here.text.range(*span, self.columns()), new_text: new.clone() });
+            let changes = Some(HashMap::from([(uri.clone(), written.collect())]));
+            Some(WorkspaceEdit { changes, document_changes: None, change_annotations: None })
+        };
+        let mut actions = Vec::new();
+        if is_wanted(&CodeActionKind::QuickFix) {
+            actions.extend(here.program.view.actions(here.file, start..end).into_iter().map(|action| {
+                CodeAction {
+                    title: action.title,
+                    kind: Some(CodeActionKind::QuickFix),
+                    diagnostics: finding(&|span| location(here.program, span, self.columns()), action.finding)
+                        .map(|found| vec![found]),
+                    is_preferred: Some(action.is_preferred),
+                    edit: edit(&action.edits),
+                    ..CodeAction::default()
+                }
+            }));
+        }
+        let mends = here.program.view.all_mends(here.file);
+        // It is about the whole file, so it is offered where it is asked for.
+        if asked.context.only.is_some() && is_wanted(&CodeActionKind::SourceFixAll) && !mends.is_empty() {
+            actions.push(CodeAction {
+                title: "make all mends of this file".to_owned(),
+                kind: Some(CodeActionKind::SourceFixAll),
+                edit: edit(&mends),
+                ..CodeAction::default()
+            });
+        }
+        actions.into_iter().map(CodeActionResponse::CodeAction).collect()
     }
 
     /// What was found in a file, by all programs that reach it, each finding once.

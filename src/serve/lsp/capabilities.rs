@@ -79,7 +79,7 @@ pub(super) fn capabilities(editor: &Editor) -> ServerCapabilities {
             ..RenameOptions::default()
         })),
         code_action_provider: Some(CodeActionProvider::CodeActionOptions(CodeActionOptions {
-            code_action_kinds: Some(vec![CodeActionKind::QuickFix]),
+            code_action_kinds: Some(vec![CodeActionKind::QuickFix, CodeActionKind::SourceFixAll]),
             ..CodeActionOptions::default()
         })),
         completion_provider: Some(CompletionOptions {

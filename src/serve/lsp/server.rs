@@ -196,7 +196,8 @@ impl Server<'_> {
         for (name, now) in told {
             let method = PublishDiagnosticsNotification::METHOD.as_str().to_owned();
             self.send(Message::Notification(Notification::new(method, &now)));
-            if now.diagnostics.is_empty() && now.version.is_none() {
+            let is_ours = self.programs.of(&name).next().is_some();
+            if now.diagnostics.is_empty() && now.version.is_none() && !is_ours {
                 self.told.remove(&name);
             } else {
                 self.told.insert(name, now);

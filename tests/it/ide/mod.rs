@@ -63,6 +63,14 @@ fn told(_name: &str, case: &str) -> String {
         let _ = writeln!(text, "{} {}: {}", view.program().sources.place(found.span), found.code, found.message);
     }
     let file = view.file(&files[0].name).unwrap();
+    for action in view.actions(file, 0..usize::MAX) {
+        let edits = action.edits.iter().map(|(span, new)| format!("{new:?} for {}", place(*span)));
+        let _ = writeln!(text, "can {}: {}", action.title, edits.collect::<Vec<_>>().join(", "));
+    }
+    let mends = view.all_mends(file);
+    if !mends.is_empty() {
+        let _ = writeln!(text, "all mends: {:?}", mends.iter().map(|(_, new)| new.as_str()).collect::<Vec<_>>());
+    }
     text.push_str("outline\n");
     view.outline(file).iter().for_each(|entry| outline(&mut text, entry, 1));
     for token in view.tokens(file, 0..usize::MAX) {

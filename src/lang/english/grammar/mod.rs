@@ -116,6 +116,6 @@ impl Near {
     pub(crate) fn of(rule: &Rule, hole: Hole, place: Phrase<'_>) -> Near {
         let wording = rule.examples.first().copied().unwrap_or(rule.pattern).to_owned();
         let message = format!("this line was nearly understood: {} is expected here", hole.describe());
-        Near { place: place.span(), message, wording }
+        Near { place: place.span(), message, wording, repair: None }
     }
 }

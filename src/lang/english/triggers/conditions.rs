@@ -97,8 +97,16 @@ fn read_given(rest: Phrase<'_>) -> Option<Expr> {
     tests.try_fold(first, |before, test| Some(binary(BinaryOperator::And, before, test?)))
 }
 
+/// What a trigger in words is that says nearly what a condition could say.
+pub(crate) enum NearCondition {
+    /// This wording is a condition.
+    Wording(String),
+    /// It can be read in two ways; what to write.
+    Ambiguous(String),
+}
+
 /// The wording near to a trigger in words that would be a condition, or why none is.
-pub(crate) fn near_condition(text: &str) -> Option<String> {
+pub(crate) fn near_condition(text: &str) -> Option<NearCondition> {
     /// `When the number of new $orders is 3`: so many words in front still say nothing else.
     const MAX_IN_FRONT: usize = 6;
     let words = Phrase::new(text, Span::new(FileId(0), 0, text.len())).trim().trim_end_marks();
@@ -106,16 +114,16 @@ pub(crate) fn near_condition(text: &str) -> Option<String> {
     if read_condition(rest).is_none() && read_truth(rest).is_some_and(|expr| is_ambiguous(&expr, rest)) {
         let mut names: Vec<String> = rest.mentions().iter().map(|mention| format!("`${}`", mention.name)).collect();
         names.dedup();
-        return Some(match &names[..] {
+        return Some(NearCondition::Ambiguous(match &names[..] {
             [name] => {
                 let name = name.trim_matches('`');
                 format!("it can be read in two ways; one that cannot: `When {name} is \"text\"`, `When {name} > 3`")
             }
             _ => format!("it can be read in two ways; write a comparison for each of {} by itself", names.join(", ")),
-        });
+        }));
     }
     if !text.contains('$') {
-        return without_dollar(rest).map(|wording| format!("write `When {wording}`: that is judged without a model"));
+        return without_dollar(rest).map(|wording| NearCondition::Wording(format!("When {wording}")));
     }
     let (before, condition) = (rest.until(rest.text.find('$')?), rest.from(rest.text.find('$')?));
     let says_more =
@@ -131,7 +139,7 @@ pub(crate) fn near_condition(text: &str) -> Option<String> {
     {
         return None;
     }
-    Some(format!("write `When {}`: that is judged without a model", condition.text))
+    Some(NearCondition::Wording(format!("When {}", condition.text)))
 }
 
 /// `x > 3`: the condition that it is with a `$`.
