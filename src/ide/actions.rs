@@ -37,9 +37,11 @@ impl View {
             .collect()
     }
 
-    /// The mends of all that was found in a file, by place. Of two that change the same place the first is one of them.
+    /// The mends of all that was found in a file, by place. Of two that change the same place the first is one of them;
+    /// none that leaves words out, as those a person should look at.
     pub fn all_mends(&self, file: FileId) -> Vec<(Span, String)> {
-        let fixes = self.findings().iter().filter_map(|found| found.fix.as_ref()).filter(|fix| fix.span.file == file);
+        let sure = self.findings().iter().filter(|found| found.code != "semantic-could-be-condition");
+        let fixes = sure.filter_map(|found| found.fix.as_ref()).filter(|fix| fix.span.file == file);
         let mut edits: Vec<(Span, String)> = fixes.map(|fix| (fix.span, fix.replacement.clone())).collect();
         edits.sort_by_key(|(span, _)| *span);
         let mut end = 0;

@@ -205,11 +205,8 @@ fn suggested_wordings_are_conditions() {
     let mut n_suggested = 0;
     for name in ["diagnostics.md", "near_misses.md"] {
         let loaded = load_case(name, &std::fs::read_to_string(path.join(name)).unwrap());
-        let notes = loaded.diagnostics.iter().filter(|found| found.code == "semantic-could-be-condition");
-        for note in notes.flat_map(|found| &found.notes) {
-            let Some((wording, _)) = note.message.strip_prefix("write `").and_then(|rest| rest.split_once('`')) else {
-                continue;
-            };
+        let found = loaded.diagnostics.iter().filter(|found| found.code == "semantic-could-be-condition");
+        for wording in found.filter_map(|found| Some(&found.fix.as_ref()?.replacement)) {
             let program = load_case("a.md", &format!("# A\n## B\n### Triggers\n- {wording}\n")).program;
             let kind = &program.playbooks[0].triggers[0].kind;
             assert!(matches!(kind, TriggerKind::Condition(_) | TriggerKind::Changes(_)), "{wording}: {kind:?}");
