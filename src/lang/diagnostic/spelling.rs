@@ -64,7 +64,7 @@ fn letters(text: &str) -> u32 {
 }
 
 /// Words, each found by what it is without one of its letters.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Vocabulary {
     /// By the hash of that; what merely has the same hash is sorted out by a comparison.
     by_rest: HashMap<u64, Vec<Arc<str>>>,

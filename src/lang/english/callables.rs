@@ -72,7 +72,7 @@ pub(crate) struct Names<'a> {
 }
 
 /// What a reading asked that other texts than its own, and readings before it, have a part in.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     /// The names and words, by their hashes, sorted.
     keys: Vec<u64>,
@@ -81,7 +81,7 @@ pub(crate) struct Asked {
 }
 
 /// What names leave for others, of programs with the same agents and tools.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct UsedNames {
     title_words: OnceCell<Vocabulary>,
     variables: HashSet<String>,

@@ -12,7 +12,7 @@ use crate::program::{Argument, CALL, EVENT, Loop, Mode, Playbook, Returned, Step
 use crate::span::Span;
 
 /// What a playbook says alone. Names are without `$`, each once.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Alone {
     /// Those that a line may set, and its parameters: a model that is asked to do a line can set whatever it mentions.
     pub(crate) may_write: BTreeSet<Arc<str>>,

@@ -15,7 +15,7 @@ use crate::source::parse::parse;
 use crate::span::{FileId, Sources};
 
 /// What reading a program gave besides the program: by it the next reading takes less time, and gives the same.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Readings {
     pub(super) trees: Vec<FileTree>,
     pub(super) known: Known,
@@ -37,7 +37,7 @@ impl Readings {
 }
 
 /// What the lines of all playbooks are read by, beside their own text.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Known {
     pub(super) agents: Vec<KnownAgent>,
     playbooks: Vec<KnownPlaybook>,
@@ -48,14 +48,14 @@ pub(super) struct Known {
 }
 
 /// An agent as far as lines are read by it.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct KnownAgent {
     pub(super) name: Arc<str>,
     variables: Vec<Arc<str>>,
 }
 
 /// A playbook as far as the lines of others are read by it.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct KnownPlaybook {
     agent: AgentId,
     name: Arc<str>,
@@ -118,7 +118,7 @@ impl Known {
 }
 
 /// What reading the lines and triggers of a playbook gave besides them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PlaybookReading {
     pub(super) found: Vec<Diagnostic>,
     pub(super) asked: Asked,

@@ -7,7 +7,7 @@ pub(crate) mod heading;
 pub(crate) mod kept;
 pub(crate) mod load;
 pub(crate) mod names;
-mod places;
+pub(crate) mod places;
 mod playbooks;
 mod reparse;
 pub(crate) mod settings;

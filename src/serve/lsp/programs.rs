@@ -7,7 +7,7 @@ use playhouse_ide::{Tools, View};
 
 use crate::diagnostic::Diagnostic;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};
-use crate::host::program::{ToolInventory, load_files_by, load_roots_again, read_roots};
+use crate::host::program::{ToolInventory, load_roots_again, read_roots};
 use crate::lang::program::Program;
 use crate::lang::{LoadOptions, Readings, SourceText};
 use crate::serve::lsp::documents::{Document, Documents, Text};
@@ -137,8 +137,10 @@ impl Loaded {
             Some(text) => Ok(text.to_owned()),
             None => std::fs::read_to_string(path),
         };
-        let loaded = load_files_by(&[PathBuf::from(&self.root)], &self.survey.inventory, &mut read);
-        Some(View::new(loaded.ok()?.1, self.survey.tools.clone()))
+        let roots = read_roots(&[PathBuf::from(&self.root)], &mut read).ok()?;
+        let before = (self.view.program().clone(), self.readings.clone());
+        let (loaded, _) = load_roots_again(Some(before), roots, &self.survey.inventory, &mut read);
+        Some(View::new(loaded, self.survey.tools.clone()))
     }
 }
 
