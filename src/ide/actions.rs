@@ -86,9 +86,9 @@ impl View {
         let playbook =
             self.playbook_at(place.file, place.range().start).filter(|_| finding.code == "read-before-written")?;
         let agent = self.program().agent(playbook.agent);
-        let mut names = self.names_in(place.file, place.range()).into_iter().filter_map(|name| match &name.symbol {
-            Symbol::Shared(_, name) if finding.message.contains(&format!("`${name}`")) => Some(name),
-            _ => None,
+        let mut names = self.names_in(place.file, place.range()).into_iter().filter_map(|name| {
+            let Symbol::Shared(_, name) = &name.symbol else { return None };
+            finding.message.contains(&format!("`${name}`")).then_some(name)
         });
         let name = names.next().filter(|_| agent.variables.is_empty() && agent.title_span.file == place.file)?;
         let source = &self.program().sources.get(place.file)?.text;
