@@ -130,9 +130,9 @@ pub(crate) fn load_files_by<'a>(
     Ok(load_texts(roots, tools, &mut |path| read(path).map_err(|cause| cause.to_string())))
 }
 
-/// As [`load_files_by`] of files that [`read_roots`] has read, and that are edited: what was read `before` of the same text
+/// As [`load_files`], of files that [`read_roots`] has read, and that are edited: what was read `before` of the same text
 /// is taken from there.
-pub(crate) fn load_roots_again<'a>(
+pub fn load_roots_again<'a>(
     before: Option<(Program, Readings)>,
     roots: Vec<SourceText>,
     tools: impl Into<KnownTools<'a>>,
@@ -172,7 +172,7 @@ pub fn load_settings_of(paths: &[PathBuf]) -> Result<(FrontMatter, Sources), Pro
 ///
 /// # Errors
 /// One cannot be read.
-pub(crate) fn read_roots(
+pub fn read_roots(
     paths: &[PathBuf],
     read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
 ) -> Result<Vec<SourceText>, ProgramFileError> {
