@@ -112,7 +112,7 @@ fn root(text: &str) -> Vec<SourceText> {
 fn written(program: &Program) -> String {
     let mut program = program.clone();
     program.agents.iter_mut().for_each(|agent| agent.triggers = TriggerIndex::default());
-    format!("{program:#?}")
+    format!("{program:?}")
 }
 
 /// Makes the edits that the bytes stand for, one after the other.
