@@ -18,6 +18,9 @@ URI = PROGRAM.as_uri()
     params=["neovim", "visual-studio-code", "emacs"],
 )
 async def client(request, lsp_client: LanguageClient):
+    # Editors with these capabilities are told later of which files the layout is known.
+    for method in [types.CLIENT_REGISTER_CAPABILITY, types.CLIENT_UNREGISTER_CAPABILITY]:
+        lsp_client.feature(method)(lambda params: None)
     capabilities = pytest_lsp.client_capabilities(request.param)
     await lsp_client.initialize_session(types.InitializeParams(capabilities=capabilities, root_uri=WORKSPACE.as_uri()))
     opened = types.TextDocumentItem(uri=URI, language_id="markdown", version=1, text=PROGRAM.read_text())
