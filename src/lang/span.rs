@@ -101,6 +101,14 @@ pub struct SourceFile {
     pub lines: LineIndex,
 }
 
+impl SourceFile {
+    /// A file with this name and text.
+    pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> SourceFile {
+        let text = text.into();
+        SourceFile { name: name.into(), lines: LineIndex::new(&text), text }
+    }
+}
+
 /// A range of a file as people and editors count: from 1, columns in characters; the end is after the last character.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the words above say it")]
@@ -122,9 +130,8 @@ pub struct Sources {
 impl Sources {
     /// Adds a file and gives its id.
     pub fn add(&mut self, name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> FileId {
-        let text = text.into();
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
-        self.files.push(SourceFile { name: name.into(), lines: LineIndex::new(&text), text });
+        self.files.push(SourceFile::new(name, text));
         id
     }
 

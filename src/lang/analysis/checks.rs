@@ -28,8 +28,9 @@ pub(crate) fn check(
 ) -> Vec<Diagnostic> {
     let playbooks = program.playbooks.iter();
     let callables = playbooks.map(|playbook| Callable::new(playbook, &program.agent(playbook.agent).name));
+    let callables: Vec<Callable> = callables.collect();
     let signatures = with_plans(options.tools, &program.plans);
-    let names = Names::new(callables.collect(), &signatures, later, std::iter::empty());
+    let names = Names::new(&callables, &signatures, later, std::iter::empty());
     let foreign = program.agents.iter().filter(|agent| agent.kind != AgentKind::Playbooks);
     let foreign = foreign.map(|agent| &*agent.name).collect();
     let open_world = options.open_world;

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::diagnostic::spelling::{Spelling, Vocabulary, hash, rests};
 use crate::english::words::plain_words;
@@ -10,25 +11,34 @@ use crate::program::builtins::Builtin;
 use crate::program::{AgentId, Playbook, PlaybookId, Signature, builtins};
 
 /// A playbook as far as callers need to know it before its lines are read.
-pub(crate) struct Callable<'a> {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Callable {
     pub(crate) id: PlaybookId,
     pub(crate) agent: AgentId,
-    pub(crate) agent_name: &'a str,
-    pub(crate) name: &'a str,
+    pub(crate) agent_name: Arc<str>,
+    pub(crate) name: Arc<str>,
     pub(crate) public: bool,
     pub(crate) n_parameters: usize,
 }
 
-impl<'a> Callable<'a> {
-    pub(crate) fn new(playbook: &'a Playbook, agent_name: &'a str) -> Self {
+impl Callable {
+    pub(crate) fn new(playbook: &Playbook, agent_name: &Arc<str>) -> Self {
         Callable {
             id: playbook.id,
             agent: playbook.agent,
-            agent_name,
-            name: &playbook.name,
+            agent_name: agent_name.clone(),
+            name: playbook.name.clone(),
             public: playbook.public,
             n_parameters: playbook.parameters.len(),
         }
+    }
+
+    /// The keys under which it is asked about.
+    pub(crate) fn keys(&self) -> Vec<u64> {
+        let words = plain_words(&self.name).unwrap_or_default();
+        let names = [self.name.to_string(), format!("{}.{}", self.agent_name, self.name)];
+        let names = names.iter().map(|name| hash(NAME, name));
+        names.chain([hash(WORDS, &words.join(" "))]).chain(words.iter().flat_map(|word| rests(word))).collect()
     }
 }
 
@@ -50,7 +60,7 @@ pub(crate) struct Names<'a> {
     qualified: HashMap<(&'a str, &'a str), usize>,
     plain: HashMap<(AgentId, Vec<String>), Option<usize>>,
     own: HashMap<(AgentId, &'a str), usize>,
-    playbooks: Vec<Callable<'a>>,
+    playbooks: &'a [Callable],
     tools: HashMap<&'a str, &'a Signature>,
     /// By plugin or server, in order of the alphabet.
     commands: HashMap<&'a str, BTreeSet<&'a str>>,
@@ -87,20 +97,8 @@ pub(crate) struct UsedNames {
     variables: HashSet<String>,
 }
 
-/// A name or word that is asked about, and what about: two that have the same key cost a reading, and nothing else.
-fn key(kind: &str, text: &str) -> u64 {
-    hash(kind, text)
-}
-
-/// Under which keys a playbook is asked about.
-pub(crate) fn keys_of(playbook: &Callable<'_>) -> Vec<u64> {
-    let words = plain_words(playbook.name).unwrap_or_default();
-    let names = [playbook.name.to_owned(), format!("{}.{}", playbook.agent_name, playbook.name)];
-    let names = names.iter().map(|name| key(NAME, name));
-    names.chain([key(WORDS, &words.join(" "))]).chain(words.iter().flat_map(|word| rests(word))).collect()
-}
-
-/// What is asked about.
+/// What is asked about. A question's key is the hash of this and of the name or words: two that have the same key cost a
+/// reading, and nothing else.
 const NAME: &str = "name ";
 const WORDS: &str = "words ";
 const VARIABLE: &str = "variable ";
@@ -108,7 +106,7 @@ const VARIABLE: &str = "variable ";
 impl<'a> Names<'a> {
     /// The names of `agents` are those of the whole program; `later` are the names that can't be called yet.
     pub(crate) fn new(
-        playbooks: Vec<Callable<'a>>,
+        playbooks: &'a [Callable],
         tools: &'a [Signature],
         later: &'a [String],
         agents: impl Iterator<Item = &'a str>,
@@ -117,7 +115,7 @@ impl<'a> Names<'a> {
             qualified: HashMap::new(),
             plain: HashMap::new(),
             own: HashMap::new(),
-            playbooks: Vec::new(),
+            playbooks,
             tools: tools.iter().map(|tool| (&*tool.name, tool)).collect(),
             commands: HashMap::new(),
             later: later.iter().map(String::as_str).collect(),
@@ -132,13 +130,13 @@ impl<'a> Names<'a> {
             work: Cell::default(),
         };
         for (index, playbook) in playbooks.iter().enumerate() {
-            names.qualified.entry((playbook.agent_name, playbook.name)).or_insert(index);
-            names.own.entry((playbook.agent, playbook.name)).or_insert(index);
-            if let Some(words) = plain_words(playbook.name) {
+            names.qualified.entry((&playbook.agent_name, &playbook.name)).or_insert(index);
+            names.own.entry((playbook.agent, &playbook.name)).or_insert(index);
+            if let Some(words) = plain_words(&playbook.name) {
                 // Words that fit two names mean neither.
                 names.plain.entry((playbook.agent, words)).and_modify(|slot| *slot = None).or_insert(Some(index));
             }
-            names.own_names.entry(playbook.agent).or_default().push(playbook.name);
+            names.own_names.entry(playbook.agent).or_default().push(&playbook.name);
             if playbook.public {
                 names.shared_names.push((format!("{}.{}", playbook.agent_name, playbook.name), Some(playbook.agent)));
             }
@@ -149,7 +147,6 @@ impl<'a> Names<'a> {
                 names.commands.entry(plugin).or_default().insert(command);
             }
         }
-        names.playbooks = playbooks;
         names
     }
 
@@ -167,13 +164,13 @@ impl<'a> Names<'a> {
             self.title_words = used.title_words;
         }
         let variables = self.variables.symmetric_difference(&used.variables);
-        self.changed = changed.into_iter().chain(variables.map(|name| key(VARIABLE, name))).collect();
+        self.changed = changed.into_iter().chain(variables.map(|name| hash(VARIABLE, name))).collect();
         self
     }
 
     /// Whether the program has a variable of this name.
     pub(crate) fn is_variable(&self, name: &str) -> bool {
-        self.ask(key(VARIABLE, name));
+        self.ask(hash(VARIABLE, name));
         self.variables.contains(name)
     }
 
@@ -213,13 +210,13 @@ impl<'a> Names<'a> {
     }
 
     fn title_words(&self) -> &Vocabulary {
-        let words = || self.playbooks.iter().filter_map(|playbook| plain_words(playbook.name)).flatten();
+        let words = || self.playbooks.iter().filter_map(|playbook| plain_words(&playbook.name)).flatten();
         self.title_words.get_or_init(|| Vocabulary::new(words()))
     }
 
     /// What `name` means in a line of `agent`.
     pub(crate) fn resolve(&self, agent: AgentId, name: &str) -> Meaning<'a> {
-        self.ask(key(NAME, name));
+        self.ask(hash(NAME, name));
         if let Some(&index) = self.own.get(&(agent, name)) {
             return Meaning::Playbook(self.playbooks[index].id);
         }
@@ -239,10 +236,10 @@ impl<'a> Names<'a> {
 
     /// The playbook of `agent` whose name has exactly the words of `text` (without `call`, `run`, `do` in front
     /// and without articles), and how many parameters it has.
-    pub(crate) fn in_plain_words(&self, agent: AgentId, text: &str) -> Option<&Callable<'a>> {
+    pub(crate) fn in_plain_words(&self, agent: AgentId, text: &str) -> Option<&'a Callable> {
         let mut wanted = (agent, plain_words(text)?);
         let find = |wanted: &(AgentId, Vec<String>)| {
-            self.ask(key(WORDS, &wanted.1.join(" ")));
+            self.ask(hash(WORDS, &wanted.1.join(" ")));
             self.plain.get(wanted)
         };
         let mut found = find(&wanted);
@@ -271,7 +268,7 @@ impl<'a> Names<'a> {
     }
 
     /// The playbook with `id`.
-    pub(crate) fn playbook(&self, id: PlaybookId) -> &Callable<'a> {
+    pub(crate) fn playbook(&self, id: PlaybookId) -> &'a Callable {
         // Made in the order of ids.
         &self.playbooks[id.0 as usize]
     }
@@ -286,7 +283,7 @@ impl<'a> Names<'a> {
 
     /// The names that can be called from one of `n_agents` or another, in order of the alphabet.
     pub(crate) fn candidates(&self, n_agents: usize) -> Vec<String> {
-        let own = self.playbooks.iter().map(|playbook| playbook.name);
+        let own = self.playbooks.iter().map(|playbook| &*playbook.name);
         let shared = self.shared_names.iter().filter(|(_, owner)| owner.is_none() || n_agents > 1);
         let names: BTreeSet<&str> = own.chain(shared.map(|(name, _)| &**name)).collect();
         names.into_iter().map(str::to_owned).collect()

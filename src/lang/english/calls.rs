@@ -87,7 +87,7 @@ fn callable<'a>(name: Phrase<'a>, around: Surroundings<'a>) -> Option<&'a str> {
         return Some(name.text);
     }
     let is_title = name.text.contains(char::is_whitespace);
-    around.names.in_plain_words(around.agent, name.text).filter(|_| is_title).map(|playbook| playbook.name)
+    around.names.in_plain_words(around.agent, name.text).filter(|_| is_title).map(|playbook| &*playbook.name)
 }
 
 /// Reads a name without brackets: exactly the words of a playbook's name, or a tool's name as it is. Arguments
@@ -102,7 +102,7 @@ pub(crate) fn read_call_of(line: Phrase<'_>, around: Surroundings<'_>) -> Option
         result: None,
     };
     if let Some(playbook) = around.names.in_plain_words(around.agent, line.text) {
-        return Some(site(playbook.name, Some(playbook.id), playbook.n_parameters));
+        return Some(site(&playbook.name, Some(playbook.id), playbook.n_parameters));
     }
     let name = strip_verb(line).unwrap_or(line);
     let quoted = name.text.strip_prefix(['"', '“']).and_then(|rest| rest.strip_suffix(['"', '”']));
@@ -114,7 +114,7 @@ pub(crate) fn read_call_of(line: Phrase<'_>, around: Surroundings<'_>) -> Option
     if let Some(playbook) = around.names.in_plain_words(around.agent, name.text) {
         return Some(CallSite {
             callee_span: name.span(),
-            ..site(playbook.name, Some(playbook.id), playbook.n_parameters)
+            ..site(&playbook.name, Some(playbook.id), playbook.n_parameters)
         });
     }
     if scan_path(name.text) != name.text.len() || name.is_empty() {

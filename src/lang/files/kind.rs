@@ -11,6 +11,12 @@ use crate::source::parse::{parse, read_beginning};
 use crate::span::{FileId, Span};
 use crate::value::Value;
 
+/// How the names of scripted conversations end.
+pub const TEST: &str = ".test.md";
+
+/// How the names of trigger tables end.
+pub const TRIGGERS: &str = ".triggers.md";
+
 /// The kinds of files that people write for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -50,8 +56,8 @@ pub fn of(name: &str, text: &str) -> Option<Kind> {
 /// The kind of test that a file of this name is, unless its front matter says that it is none of ours.
 pub fn case_of(name: &str) -> Option<Kind> {
     let name = name.to_ascii_lowercase();
-    let table = name.ends_with(".triggers.md").then_some(Kind::Triggers);
-    name.ends_with(".test.md").then_some(Kind::Test).or(table)
+    let table = name.ends_with(TRIGGERS).then_some(Kind::Triggers);
+    name.ends_with(TEST).then_some(Kind::Test).or(table)
 }
 
 /// The plan that a file of this name holds, if it is known from elsewhere that it is one of ours.

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::english::callables::{Asked, Callable, Names, UsedNames, keys_of};
+use crate::english::callables::{Asked, Callable, Names, UsedNames};
 use crate::lower::alone::Alone;
-use crate::lower::places::{Places, Shift};
+use crate::lower::places::{Places, Shift, distance};
 use crate::lower::reparse::reparse;
-use crate::program::{Agent, AgentId, Playbook, PlaybookId, Program, Signature};
+use crate::program::{Agent, AgentId, Playbook, Program, Signature};
 use crate::source::ast::FileTree;
 use crate::source::parse::parse;
 use crate::span::{FileId, Sources};
@@ -40,7 +40,8 @@ impl Readings {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Known {
     pub(super) agents: Vec<KnownAgent>,
-    playbooks: Vec<KnownPlaybook>,
+    /// In the order of their ids.
+    pub(super) playbooks: Vec<Callable>,
     /// Of tools and plans.
     pub(super) signatures: Arc<[Signature]>,
     /// Names that exist but can't be run yet: plans, functions in Python fences.
@@ -54,15 +55,6 @@ pub(super) struct KnownAgent {
     variables: Vec<Arc<str>>,
 }
 
-/// A playbook as far as the lines of others are read by it.
-#[derive(Clone, Debug, PartialEq)]
-struct KnownPlaybook {
-    agent: AgentId,
-    name: Arc<str>,
-    public: bool,
-    n_parameters: usize,
-}
-
 impl Known {
     /// `playbooks` stand in the order of their ids; what their lines are does not matter.
     pub(super) fn new<'a>(
@@ -71,29 +63,14 @@ impl Known {
         signatures: &Arc<[Signature]>,
         later: Vec<String>,
     ) -> Known {
-        let agents = agents.map(|agent| KnownAgent {
-            name: agent.name.clone(),
-            variables: agent.variables.iter().map(|variable| variable.name.clone()).collect(),
-        });
-        let playbooks = playbooks.map(|playbook| KnownPlaybook {
-            agent: playbook.agent,
-            name: playbook.name.clone(),
-            public: playbook.public,
-            n_parameters: playbook.parameters.len(),
-        });
-        Known { agents: agents.collect(), playbooks: playbooks.collect(), signatures: signatures.clone(), later }
-    }
-
-    /// The playbooks, in the order of their ids.
-    pub(super) fn callables(&self) -> impl Iterator<Item = Callable<'_>> {
-        self.playbooks.iter().zip(0..).map(|(playbook, id)| Callable {
-            id: PlaybookId(id),
-            agent: playbook.agent,
-            agent_name: &self.agents[playbook.agent.0 as usize].name,
-            name: &playbook.name,
-            public: playbook.public,
-            n_parameters: playbook.n_parameters,
-        })
+        let agents: Vec<KnownAgent> = agents
+            .map(|agent| KnownAgent {
+                name: agent.name.clone(),
+                variables: agent.variables.iter().map(|variable| variable.name.clone()).collect(),
+            })
+            .collect();
+        let playbooks = playbooks.map(|playbook| Callable::new(playbook, &agents[playbook.agent.0 as usize].name));
+        Known { playbooks: playbooks.collect(), agents, signatures: signatures.clone(), later }
     }
 
     /// The keys of the playbooks that are other than in `before`; none: more is.
@@ -103,12 +80,8 @@ impl Known {
             && *signatures == before.signatures
             && *later == before.later
             && playbooks.iter().map(|playbook| playbook.agent).eq(before.playbooks.iter().map(|old| old.agent));
-        let differ = || playbooks.iter().zip(&before.playbooks).map(|(now, old)| now != old);
-        let keys = |known: &Known| -> Vec<u64> {
-            let changed = known.callables().zip(differ()).filter(|(_, differs)| *differs);
-            changed.flat_map(|(playbook, _)| keys_of(&playbook)).collect()
-        };
-        is_alike.then(|| keys(self).into_iter().chain(keys(before)).collect())
+        let changed = playbooks.iter().zip(&before.playbooks).filter(|(now, old)| now != old);
+        is_alike.then(|| changed.flat_map(|(now, old)| [now.keys(), old.keys()]).flatten().collect())
     }
 
     /// The variables that an agent declares.
@@ -189,15 +162,11 @@ impl Kept {
         if !is_alone || !is_same {
             return None;
         }
-        let shift = Shift { file: now.file, part: before.range(), by: distance(before.start, now.start) };
+        let shift =
+            Shift { file: now.file, part: before.range(), by: distance(before.range().start, now.range().start) };
         playbook.shift(&shift);
         reading.found.shift(&shift);
         reading.alone.shift(&shift);
         Some((playbook, reading))
     }
-}
-
-/// How many bytes further down a place is.
-fn distance(before: u32, now: u32) -> isize {
-    (now as usize).wrapping_sub(before as usize).cast_signed()
 }

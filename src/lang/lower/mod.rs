@@ -33,10 +33,10 @@ use crate::program::{
     Agent, AgentId, AgentKind, Entry, FrontMatter, Playbook, PlaybookId, Program, Signature, ToolList, ToolNames,
     Trigger, TriggerIndex, TriggerKind, USER_MESSAGE,
 };
-use crate::source::SourceText;
 use crate::source::ast::Body;
 use crate::source::front_matter::{DECLARATIONS, meant_key};
 use crate::source::parse::is_code;
+use crate::source::{ImportRequest, SourceText};
 use crate::span::Span;
 
 /// What is known about the world a program will run in.
@@ -62,7 +62,7 @@ pub(crate) struct Lowered {
 pub(crate) fn lower_alone(text: &str) -> (Program, Vec<String>) {
     let mut imports = Vec::new();
     let root = SourceText { name: "program.md".to_owned(), text: text.to_owned() };
-    let mut read = |request: &crate::source::ImportRequest<'_>| {
+    let mut read = |request: &ImportRequest<'_>| {
         imports.push(request.path.to_owned());
         Err(String::new())
     };
@@ -94,7 +94,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
     let of_plans = plans.iter().map(|plan| &plan.agent);
     let known = Known::new(of_plans, drafts.iter().map(|draft| &draft.playbook), &signatures, later);
     let agent_names = known.agents.iter().map(|agent| &*agent.name);
-    let names = Names::new(known.callables().collect(), &known.signatures, &known.later, agent_names)
+    let names = Names::new(&known.playbooks, &known.signatures, &known.later, agent_names)
         .with_variables(files.sources.iter().map(|(_, file)| &*file.text));
     let names = kept.known(&known, names);
     let around = |agent: AgentId| Surroundings { names: &names, agent, has_children: false };
@@ -106,7 +106,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
         let (playbook, reading) = before.unwrap_or_else(|| {
             let mut found = Vec::new();
             let mut playbook = draft.lower(source, around(draft.playbook.agent), &mut found);
-            sort_all_names(&mut playbook, known.declared(draft.playbook.agent));
+            sort_names_of(&mut playbook, known.declared(draft.playbook.agent));
             let alone = Alone::of(&playbook);
             (playbook, PlaybookReading { found, asked: names.take_asked(), alone })
         });
@@ -128,7 +128,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
         && let Some(plan) = plans.iter().find(|plan| plan.agent.kind == AgentKind::Playbooks)
     {
         let mut root = root_playbook(id, plan, &playbooks, &files, around(plan.agent.id));
-        sort_all_names(&mut root, known.declared(plan.agent.id));
+        sort_names_of(&mut root, known.declared(plan.agent.id));
         playbooks.push(root);
     }
     for agent in &mut agents {
@@ -252,7 +252,7 @@ fn find_entry(agents: &[Agent], playbooks: &[Playbook]) -> Entry {
 }
 
 /// Sorts the names of a playbook whose agent has these variables.
-fn sort_all_names(playbook: &mut Playbook, declared: &[Arc<str>]) {
+fn sort_names_of(playbook: &mut Playbook, declared: &[Arc<str>]) {
     let in_triggers: BTreeSet<Arc<str>> =
         playbook.triggers.iter().flat_map(|trigger| mentioned_names(&trigger.text)).collect();
     let in_texts =

@@ -25,6 +25,11 @@ pub(crate) struct Shift {
     pub(crate) by: isize,
 }
 
+/// How many bytes further down a place is that was at `before`.
+pub(crate) fn distance(before: usize, now: usize) -> isize {
+    now.wrapping_sub(before).cast_signed()
+}
+
 /// What holds places. Whoever adds a field to one of these types is told by the compiler to say whether it is one.
 pub(crate) trait Places {
     /// Calls `visit` with every place in it.

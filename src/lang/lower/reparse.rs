@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::lower::places::{Places, Shift};
+use crate::lower::places::{Places, Shift, distance};
 use crate::source::ast::{AgentTree, FileTree, PlaybookTree};
 use crate::source::parse::{parse, parse_part, read_beginning};
 
@@ -27,22 +27,22 @@ pub(crate) fn reparse(mut tree: FileTree, old: &str, new: &str) -> FileTree {
 }
 
 /// What two texts differ in.
-pub(crate) struct Edit {
+struct Edit {
     /// The part that is other than it was.
-    pub(crate) old: Range<usize>,
+    old: Range<usize>,
     /// How much longer the text is now, in bytes.
-    pub(crate) by: isize,
+    by: isize,
 }
 
 impl Edit {
     /// The smallest part. It may begin and end inside of a character.
-    pub(crate) fn between(old: &str, new: &str) -> Edit {
+    fn between(old: &str, new: &str) -> Edit {
         let (before, after) = (old.as_bytes(), new.as_bytes());
         let start = n_equal(before, after, |text, n| &text[..n], |text, n| &text[n..]);
         let (before, after) = (&before[start..], &after[start..]);
         let n_behind = n_equal(before, after, |text, n| &text[text.len() - n..], |text, n| &text[..text.len() - n]);
         let end = old.len() - n_behind;
-        Edit { old: start..end, by: new.len().wrapping_sub(old.len()).cast_signed() }
+        Edit { old: start..end, by: distance(old.len(), new.len()) }
     }
 }
 

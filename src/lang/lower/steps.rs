@@ -261,7 +261,7 @@ fn nearly_understood(near: Near, source: &str) -> Diagnostic {
     let warning = warning.with_note(format!("it is left to the model; a line that is read: `{}`", near.wording));
     // In a line with emphasis places are not as exact.
     match near.repair.filter(|(old, _)| source.get(near.place.range()) == Some(old)) {
-        Some((old, new)) if new.is_empty() => warning.with_fix(format!("leave `{old}` out"), near.place, new),
+        Some((old, new)) if new.trim().is_empty() => warning.with_fix(format!("leave `{old}` out"), near.place, new),
         Some((_, new)) => warning.with_fix(format!("write `{}`", new.trim()), near.place, new),
         None => warning,
     }

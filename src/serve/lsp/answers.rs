@@ -43,7 +43,7 @@ pub(super) struct Answers<'a> {
 struct Here<'a> {
     program: &'a Loaded,
     file: FileId,
-    text: &'a Text,
+    text: Text<'a>,
 }
 
 impl<'a> Answers<'a> {
@@ -55,7 +55,7 @@ impl<'a> Answers<'a> {
     fn here(self, uri: &Uri) -> Option<Here<'a>> {
         let (name, document) = self.documents.at(uri)?;
         let (program, file) = self.programs.of(&name).next()?;
-        Some(Here { program, file, text: &document.text })
+        Some(Here { program, file, text: document.text() })
     }
 
     fn place(self, at: &TextDocumentPositionParams) -> Option<(Here<'a>, usize)> {
@@ -362,8 +362,7 @@ impl<'a> Answers<'a> {
             changes.insert(uri, edits.iter().map(edit).collect());
         }
         for (program, renaming) in &renamings {
-            let open = |name: &str| self.documents.get(name).map(|document| document.text.as_str());
-            let after = program.with_texts(&mut |name| edited.get(name).map(String::as_str).or_else(|| open(name)));
+            let after = program.with_texts(&edited, self.documents);
             program.view.prove(renaming, &after.ok_or("the program cannot be read any more")?)?;
         }
         Ok(Some(WorkspaceEdit { changes: Some(changes), document_changes: None, change_annotations: None }))
@@ -402,15 +401,15 @@ impl<'a> Answers<'a> {
                 }
             }));
         }
-        let mends = here.program.view.all_mends(here.file);
         // It is about the whole file, so it is offered where it is asked for.
-        if asked.context.only.is_some() && is_wanted(&CodeActionKind::SourceFixAll) && !mends.is_empty() {
-            actions.push(CodeAction {
+        if asked.context.only.is_some() && is_wanted(&CodeActionKind::SourceFixAll) {
+            let mends = here.program.view.all_mends(here.file);
+            actions.extend((!mends.is_empty()).then(|| CodeAction {
                 title: "make all mends of this file".to_owned(),
                 kind: Some(CodeActionKind::SourceFixAll),
                 edit: edit(&mends),
                 ..CodeAction::default()
-            });
+            }));
         }
         actions.into_iter().map(CodeActionResponse::CodeAction).collect()
     }

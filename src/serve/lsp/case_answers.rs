@@ -30,7 +30,7 @@ impl<'a> Answers<'a> {
     pub(super) fn mentioned(self, at: &TextDocumentPositionParams) -> Option<Mentioned<'a>> {
         let (name, document) = self.documents.at(&at.text_document.uri)?;
         let case = self.cases.get(&name)?;
-        let mention = case.mention_at(document.text.offset(at.position, self.columns())?)?;
+        let mention = case.mention_at(document.text().offset(at.position, self.columns())?)?;
         Some(Mentioned { name, case, document, mention })
     }
 
@@ -39,7 +39,7 @@ impl<'a> Answers<'a> {
         let Mentioned { case, document, mention, .. } = mentioned;
         let value = case.program()?.view.mention_text(&mention.kind)?;
         let contents = Contents::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value });
-        Some(Hover { contents, range: Some(document.text.range(mention.span, self.columns())) })
+        Some(Hover { contents, range: Some(document.text().range(mention.span, self.columns())) })
     }
 
     /// Where it comes from: the file, or a place of the program.
@@ -57,15 +57,16 @@ impl<'a> Answers<'a> {
     /// The outline of a test or table; none: it is neither.
     pub(super) fn case_symbols(self, uri: &Uri) -> Option<Vec<DocumentSymbol>> {
         let (name, document) = self.documents.at(uri)?;
-        let outline = self.cases.get(&name)?.outline(document.text.as_str());
-        Some(outline.iter().map(|entry| symbol(entry, &document.text, self.columns())).collect())
+        let outline = self.cases.get(&name)?.outline(document.text().as_str());
+        Some(outline.iter().map(|entry| symbol(entry, document.text(), self.columns())).collect())
     }
 
     /// What was found in a test or table; none: it is neither.
     pub(super) fn case_findings(self, name: &str) -> Option<Vec<Diagnostic>> {
         let (case, document) = (self.cases.get(name)?, self.documents.get(name)?);
-        let place =
-            |span: Span| Some(Location { uri: document.uri.clone(), range: document.text.range(span, self.columns()) });
+        let place = |span: Span| {
+            Some(Location { uri: document.uri.clone(), range: document.text().range(span, self.columns()) })
+        };
         Some(case.findings().iter().filter_map(|found| finding(&place, found)).collect())
     }
 
@@ -74,8 +75,8 @@ impl<'a> Answers<'a> {
     pub(super) fn formatted(self, uri: &Uri) -> Option<Vec<TextEdit>> {
         let (name, document) = self.documents.at(uri)?;
         let kind = self.layout_of(&name)?;
-        let written = format_file(kind, document.text.as_str()).ok()?;
-        Some(line_edits(&document.text, &written, self.columns()))
+        let written = format_file(kind, document.text().as_str()).ok()?;
+        Some(line_edits(document.text(), &written, self.columns()))
     }
 
     /// The open files whose layout is known, by their paths.

@@ -65,7 +65,7 @@ impl Case {
     fn read(document: &Document) -> Option<Case> {
         // By its name: what else it is takes as long as loading it.
         case_of(&name_of(&document.uri))?;
-        let read = case::Case::read(document.kind()?, FileId(0), document.text.as_str())?;
+        let read = case::Case::read(document.kind()?, FileId(0), document.text().as_str())?;
         Some(Case { read, program: None })
     }
 

@@ -64,7 +64,7 @@ pub(super) fn finding(place: &dyn Fn(Span) -> Option<Location>, found: &diagnost
 
 /// An entry of an outline.
 #[expect(deprecated, reason = "the field must be named, and is never set")]
-pub(super) fn symbol(entry: &Entry, text: &Text, columns: Columns) -> DocumentSymbol {
+pub(super) fn symbol(entry: &Entry, text: Text<'_>, columns: Columns) -> DocumentSymbol {
     let children: Vec<DocumentSymbol> = entry.children.iter().map(|child| symbol(child, text, columns)).collect();
     DocumentSymbol {
         name: entry.name.clone(),
@@ -91,7 +91,7 @@ pub(super) fn symbol_kind(kind: EntryKind) -> SymbolKind {
 }
 
 /// Coloured places, each told by where it lies after the one before it.
-pub(super) fn tokens(tokens: &[Token], text: &Text, columns: Columns) -> Vec<SemanticToken> {
+pub(super) fn tokens(tokens: &[Token], text: Text<'_>, columns: Columns) -> Vec<SemanticToken> {
     let mut last = (0, 0);
     let place = |token: &Token| {
         let range = text.range(token.span, columns);
@@ -150,7 +150,7 @@ pub(super) fn hierarchy_item(
 }
 
 /// A proposal.
-pub(super) fn completion(proposal: Proposal, text: &Text, columns: Columns) -> CompletionItem {
+pub(super) fn completion(proposal: Proposal, text: Text<'_>, columns: Columns) -> CompletionItem {
     let kind = match proposal.kind {
         ProposalKind::Variable => CompletionItemKind::Variable,
         ProposalKind::Member => CompletionItemKind::Property,
@@ -170,7 +170,7 @@ pub(super) fn completion(proposal: Proposal, text: &Text, columns: Columns) -> C
 }
 
 /// The edits that make `written` of a text: the lines that differ.
-pub(super) fn line_edits(text: &Text, written: &str, columns: Columns) -> Vec<TextEdit> {
+pub(super) fn line_edits(text: Text<'_>, written: &str, columns: Columns) -> Vec<TextEdit> {
     let diff = TextDiff::from_lines(text.as_str(), written);
     let (old, new): (Vec<&str>, Vec<&str>) = (diff.iter_old_slices().collect(), diff.iter_new_slices().collect());
     let mut starts = vec![0];

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use gen_lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 
 use crate::lang::kind::{self, Kind};
-use crate::span::{LineIndex, SourceFile, Span};
+use crate::span::{SourceFile, Span};
 
 /// A longer text is not read.
 const MAX_BYTES: usize = 4 << 20;
@@ -21,19 +20,16 @@ pub(super) enum Columns {
     Utf16,
 }
 
-/// A text, and where its lines begin.
-#[derive(Clone, Debug)]
-pub(super) struct Text {
-    text: Arc<str>,
-    lines: LineIndex,
-}
+/// A text, and where its lines begin: of a document, or of a program's file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'t>(&'t SourceFile);
 
 /// A text that is open.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) uri: Uri,
     pub(super) version: i32,
-    pub(super) text: Text,
+    file: SourceFile,
     /// An edit could not be made: it is not what the editor shows until that sends the whole.
     is_stale: bool,
 }
@@ -42,26 +38,21 @@ pub(super) struct Document {
 #[derive(Debug, Default)]
 pub(super) struct Documents(HashMap<String, Document>);
 
-impl Text {
-    pub(super) fn new(text: impl Into<Arc<str>>) -> Text {
-        let text = text.into();
-        Text { lines: LineIndex::new(&text), text }
+impl<'t> Text<'t> {
+    /// That of a file.
+    pub(super) fn of(file: &'t SourceFile) -> Text<'t> {
+        Text(file)
     }
 
-    /// That of a program's file.
-    pub(super) fn of(file: &SourceFile) -> Text {
-        Text { text: file.text.clone(), lines: file.lines.clone() }
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        &self.text
+    pub(super) fn as_str(self) -> &'t str {
+        &self.0.text
     }
 
     /// The offset of a position, in bytes. A column behind a line's end is its end, as the protocol has it; none: there is
     /// no such line.
-    pub(super) fn offset(&self, position: Position, columns: Columns) -> Option<usize> {
-        let start = self.lines.line_start(position.line as usize + 1)?;
-        let line = self.text[start..].split('\n').next().unwrap_or_default();
+    pub(super) fn offset(self, position: Position, columns: Columns) -> Option<usize> {
+        let start = self.0.lines.line_start(position.line as usize + 1)?;
+        let line = self.as_str()[start..].split('\n').next().unwrap_or_default();
         let line = line.strip_suffix('\r').unwrap_or(line);
         let wanted = position.character as usize;
         let within = match columns {
@@ -80,11 +71,11 @@ impl Text {
     }
 
     /// The position of an offset; one outside of the text is its end.
-    pub(super) fn position(&self, offset: usize, columns: Columns) -> Position {
-        let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
-        let (line, column) = self.lines.line_column(offset);
+    pub(super) fn position(self, offset: usize, columns: Columns) -> Position {
+        let offset = self.as_str().floor_char_boundary(offset.min(self.as_str().len()));
+        let (line, column) = self.0.lines.line_column(offset);
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let before = &self.text[offset - (column - 1)..offset];
+        let before = &self.as_str()[offset - (column - 1)..offset];
         let column = match columns {
             Columns::Utf8 => before.len(),
             Columns::Utf16 => before.encode_utf16().count(),
@@ -93,32 +84,36 @@ impl Text {
     }
 
     /// The range of a span.
-    pub(super) fn range(&self, span: Span, columns: Columns) -> Range {
+    pub(super) fn range(self, span: Span, columns: Columns) -> Range {
         let range = span.range();
         Range { start: self.position(range.start, columns), end: self.position(range.end, columns) }
-    }
-
-    /// Makes an edit; whether it could be.
-    fn edit(&mut self, change: TextDocumentContentChangeEvent, columns: Columns) -> bool {
-        match change {
-            TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => {
-                *self = Text::new(whole.text);
-                true
-            }
-            TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
-                let place = |position| self.offset(position, columns);
-                let (Some(start), Some(end)) = (place(part.range.start), place(part.range.end)) else { return false };
-                if start > end {
-                    return false;
-                }
-                *self = Text::new([&self.text[..start], &part.text, &self.text[end..]].concat());
-                true
-            }
-        }
     }
 }
 
 impl Document {
+    /// Its text.
+    pub(super) fn text(&self) -> Text<'_> {
+        Text(&self.file)
+    }
+
+    /// Makes an edit; whether it could be.
+    fn edit(&mut self, change: TextDocumentContentChangeEvent, columns: Columns) -> bool {
+        let written = match change {
+            TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => whole.text,
+            TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
+                let place = |position| self.text().offset(position, columns);
+                let (Some(start), Some(end)) = (place(part.range.start), place(part.range.end)) else { return false };
+                if start > end {
+                    return false;
+                }
+                let text = self.text().as_str();
+                [&text[..start], &part.text, &text[end..]].concat()
+            }
+        };
+        self.file = SourceFile::new(self.file.name.clone(), written);
+        true
+    }
+
     /// Whether it is a program by itself: a playbook, or a plan.
     pub(super) fn is_program(&self) -> bool {
         matches!(self.kind(), Some(Kind::Playbook | Kind::JsonPlan))
@@ -126,12 +121,12 @@ impl Document {
 
     /// What it is, as its name and text tell; none: nothing of ours, or too long.
     pub(super) fn kind(&self) -> Option<Kind> {
-        if self.is_too_long() { None } else { kind::of(&name_of(&self.uri), self.text.as_str()) }
+        if self.is_too_long() { None } else { kind::of(&self.file.name, &self.file.text) }
     }
 
     /// Whether it is longer than any text that is read.
     pub(super) fn is_too_long(&self) -> bool {
-        self.text.text.len() > MAX_BYTES
+        self.file.text.len() > MAX_BYTES
     }
 }
 
@@ -139,7 +134,8 @@ impl Documents {
     /// A text is open from now on; what it is called.
     pub(super) fn open(&mut self, uri: Uri, version: i32, text: String) -> String {
         let name = name_of(&uri);
-        self.0.insert(name.clone(), Document { uri, version, text: Text::new(text), is_stale: false });
+        let file = SourceFile::new(name.as_str(), text);
+        self.0.insert(name.clone(), Document { uri, version, file, is_stale: false });
         name
     }
 
@@ -160,7 +156,7 @@ impl Documents {
             if document.is_stale && !is_whole {
                 continue;
             }
-            document.is_stale = !document.text.edit(change, columns);
+            document.is_stale = !document.edit(change, columns);
         }
         document.version = version;
         Some((name, !document.is_stale || was_stale))

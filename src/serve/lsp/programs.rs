@@ -1,6 +1,6 @@
 //! Which programs there are: each text that is open belongs to the programs that reach it, or is one itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use playhouse_ide::{Tools, View};
@@ -22,8 +22,6 @@ pub(super) struct Loaded {
     pub(super) view: View,
     /// What reading it gave besides, for the next time.
     readings: Readings,
-    /// The texts of its files, in their order.
-    pub(super) texts: Vec<Text>,
 }
 
 /// What is known of a program's tools without starting anything: by its files and the configuration beside them, as they
@@ -63,7 +61,7 @@ impl Survey {
     /// The same with these choices.
     pub(super) fn with(root: &str, choices: Choices) -> Survey {
         let unknown = ToolInventory { are_more: true, ..ToolInventory::default() };
-        // Beside a text that nobody has saved no configuration can stand.
+        // What nobody has saved cannot be surveyed, and that is no fault.
         if !Path::new(root).exists() {
             return Survey { inventory: unknown, tools: Tools::default(), trouble: None };
         }
@@ -110,9 +108,8 @@ impl Loaded {
         if let Some(trouble) = &survey.trouble {
             loaded.diagnostics.insert(0, Diagnostic::error("tools", Span::default(), trouble.clone()));
         }
-        let texts = loaded.program.sources.iter().map(|(_, file)| Text::of(file)).collect();
         let view = View::new(loaded, survey.tools.clone());
-        Loaded { root, survey, view, readings, texts }
+        Loaded { root, survey, view, readings }
     }
 
     /// With which names it was loaded beside its own.
@@ -127,15 +124,15 @@ impl Loaded {
     }
 
     /// The text of one of its files.
-    pub(super) fn text(&self, file: FileId) -> Option<&Text> {
-        self.texts.get(file.0 as usize)
+    pub(super) fn text(&self, file: FileId) -> Option<Text<'_>> {
+        self.view.program().sources.get(file).map(Text::of)
     }
 
-    /// The same program with other texts in the place of some.
-    pub(super) fn with_texts<'t>(&self, text: &mut dyn FnMut(&str) -> Option<&'t str>) -> Option<View> {
-        let mut read = |path: &Path| match text(&path.to_string_lossy()) {
-            Some(text) => Ok(text.to_owned()),
-            None => std::fs::read_to_string(path),
+    /// The same program with other texts in the place of some, by name.
+    pub(super) fn with_texts(&self, edited: &HashMap<String, String>, documents: &Documents) -> Option<View> {
+        let mut read = |path: &Path| match edited.get(&*path.to_string_lossy()) {
+            Some(text) => Ok(text.clone()),
+            None => read(path, documents),
         };
         let roots = read_roots(&[PathBuf::from(&self.root)], &mut read).ok()?;
         let before = (self.view.program().clone(), self.readings.clone());
@@ -147,7 +144,7 @@ impl Loaded {
 /// The text of a file: as it is open, else as it is on the disk.
 fn read(path: &Path, documents: &Documents) -> std::io::Result<String> {
     match documents.get(&path.to_string_lossy()) {
-        Some(document) => Ok(document.text.as_str().to_owned()),
+        Some(document) => Ok(document.text().as_str().to_owned()),
         None => std::fs::read_to_string(path),
     }
 }

@@ -183,7 +183,7 @@ fn read_call(name: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<D
     };
     // The plain name says all of a playbook of the same agent.
     let own = playbook.map(|id| around.names.playbook(id)).filter(|playbook| playbook.agent == around.agent);
-    Some(CallName { name: own.map_or(name.text, |playbook| playbook.name).into(), playbook })
+    Some(CallName { name: own.map_or(name.text, |playbook| &playbook.name).into(), playbook })
 }
 
 /// A word that is no name (`When payment fails`) needs no warning, unless it is nearly one.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crate::host::cassette::file::{Cassette, CassetteError};
 use crate::host::cassette::take::{Mode, Take, TakeOptions};
 use crate::lang::files::test_file::TestFile;
+use crate::lang::kind::TEST;
 
 /// `late.cassette.jsonl` of `late.test.md`.
 pub(crate) fn path_of(test: &Path) -> PathBuf {
     let name = test.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".test.md").unwrap_or(&name);
+    let name = name.strip_suffix(TEST).unwrap_or(&name);
     test.with_file_name(format!("{name}.cassette.jsonl"))
 }
 

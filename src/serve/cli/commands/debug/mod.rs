@@ -15,8 +15,8 @@ use crate::host::debuggee::{Ground, Launcher};
 use crate::host::journal::address::Place;
 use crate::host::launch::{Choices, Launch, LaunchError, Level, Opened, Wanted};
 use crate::host::sessions::new_id;
+use crate::lang::kind::TEST;
 use crate::serve::cli::commands::run::runtime;
-use crate::serve::cli::commands::test::CONVERSATION;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::debug_listen::bind;
 use crate::serve::cli::machinery::world::{WorldArguments, sessions_place, workshop};
@@ -89,7 +89,7 @@ impl Door for CommandLineDoor {
         Box::pin(async move {
             let files = self.files_of(&arguments);
             if let [file] = files.as_slice()
-                && file.to_string_lossy().ends_with(CONVERSATION)
+                && file.to_string_lossy().ends_with(TEST)
             {
                 let classifier = arguments.classifier.or(self.world.choices().classifier);
                 return launch_test(file, classifier.as_deref(), &self.console.environment).await;

@@ -20,7 +20,7 @@ use crate::host::text::text_hash;
 use crate::host::travel::Run;
 use crate::lang::SourceText;
 use crate::lang::files::test_file::{ExpectedOutcome, TestFile, TestStepKind};
-use crate::serve::cli::commands::test::CONVERSATION;
+use crate::lang::kind::TEST;
 use crate::serve::cli::commands::test::checked::{asks_judge, checked};
 use crate::serve::cli::commands::test::compare::{Compared, compare};
 use crate::serve::cli::machinery::beside::read;
@@ -33,7 +33,7 @@ use crate::span::Sources;
 use crate::vm::protocol::fault::FaultKind;
 
 /// How the names of cases end.
-pub(super) const ENDINGS: [&str; 2] = [CONVERSATION, USER];
+pub(super) const ENDINGS: [&str; 2] = [TEST, USER];
 
 /// One case.
 pub(super) struct Case {

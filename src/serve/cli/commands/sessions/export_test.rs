@@ -21,6 +21,7 @@ use crate::host::replay::begun_of;
 use crate::host::travel::heard::{Cast, tell_take};
 use crate::host::travel::{self, At, Timeline};
 use crate::lang::files::test_file::{TestFile, TestModel, TestStepKind};
+use crate::lang::kind::TEST;
 use crate::lang::program::Signature;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::commands::sessions::kept::{exists_already, records};
@@ -46,15 +47,12 @@ pub(super) struct TestExport<'a> {
     pub(super) golden: bool,
 }
 
-/// How the names of such files end.
-const CONVERSATION: &str = ".test.md";
-
 /// Writes the test and its cassette.
 pub(super) fn export_test(console: &Console, export: &TestExport<'_>) -> Result<Exit, Failure> {
     let TestExport { address, output, until, golden } = export;
     let beside = path_of(output);
-    if !output.to_string_lossy().ends_with(CONVERSATION) {
-        return Err(Failure::wrong(format!("a test's file is named NAME{CONVERSATION}, not {}", output.display())));
+    if !output.to_string_lossy().ends_with(TEST) {
+        return Err(Failure::wrong(format!("a test's file is named NAME{TEST}, not {}", output.display())));
     }
     if let Some(there) = [output, &*beside].into_iter().find(|path| path.symlink_metadata().is_ok()) {
         return Err(exists_already(there));

@@ -4,18 +4,15 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-use super::replay::TABLE;
 use crate::host::eval::user::ENDING as USER;
+use crate::lang::kind::{TEST, TRIGGERS};
 use crate::serve::cli::machinery::console::Failure;
 use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
 use crate::serve::cli::machinery::rules_file::RULES;
 
-/// How the names of conversations end.
-pub(crate) const CONVERSATION: &str = ".test.md";
-
 /// The kinds of test files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TestKind {
     /// A scripted conversation, whatever the file is called.
     Conversation,
     /// A user who is played.
@@ -26,12 +23,12 @@ pub(super) enum Kind {
     Judge,
 }
 
-impl Kind {
+impl TestKind {
     /// Of a file, by its name.
-    pub(super) fn of(path: &Path) -> Kind {
+    pub(super) fn of(path: &Path) -> TestKind {
         let name = path.to_string_lossy();
-        let kinds = [(USER, Kind::User), (TABLE, Kind::Table), (JUDGE, Kind::Judge)];
-        kinds.into_iter().find(|(ending, _)| name.ends_with(ending)).map_or(Kind::Conversation, |(_, kind)| kind)
+        let kinds = [(USER, TestKind::User), (TRIGGERS, TestKind::Table), (JUDGE, TestKind::Judge)];
+        kinds.into_iter().find(|(ending, _)| name.ends_with(ending)).map_or(TestKind::Conversation, |(_, kind)| kind)
     }
 }
 
@@ -50,7 +47,7 @@ pub(crate) fn find_tests(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 pub(super) fn tests_below(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
-        find(path, &[CONVERSATION, USER, TABLE, JUDGE], &mut files)?;
+        find(path, &[TEST, USER, TRIGGERS, JUDGE], &mut files)?;
     }
     Ok(files)
 }

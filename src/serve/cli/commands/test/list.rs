@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::checked::check_case;
 use super::conversation::whole;
-use super::find::{Kind, tests_below};
+use super::find::{TestKind, tests_below};
 use super::judged::CASE as JUDGE;
 use super::table::CASE as TABLE;
 use crate::diagnostic::Diagnostic;
@@ -50,7 +50,7 @@ fn one(path: &Path) -> Listed {
     let read = read(path).map_err(|why| vec![Problem::told(&name, &why)]).and_then(|text| {
         let file = sources.add(name.as_str(), text.as_str());
         let found = |found: Vec<Diagnostic>| found.iter().map(|found| Problem::found(found, &sources)).collect();
-        cases(Kind::of(path), file, &text).map_err(found)
+        cases(TestKind::of(path), file, &text).map_err(found)
     });
     match read {
         Ok((title, cases)) => Listed { path: name, title, cases, problems: Vec::new() },
@@ -59,27 +59,27 @@ fn one(path: &Path) -> Listed {
 }
 
 /// The title and the cases of a text.
-fn cases(kind: Kind, file: FileId, text: &str) -> Result<(String, Vec<Case>), Vec<Diagnostic>> {
+fn cases(kind: TestKind, file: FileId, text: &str) -> Result<(String, Vec<Case>), Vec<Diagnostic>> {
     match kind {
-        Kind::Conversation => {
+        TestKind::Conversation => {
             let test = TestFile::parse(file, text)?;
             let checks = test.checks().map(|written| check_case(&written.label, &written.check.text, written.line));
             let cases = [Case::from(whole(&test.title))].into_iter().chain(checks).collect();
             Ok((test.title, cases))
         }
-        Kind::User => {
+        TestKind::User => {
             let user = UserFile::parse(file, text)?;
             let checks =
                 user.checks.iter().map(|written| check_case(&written.label, &written.check.text, written.line));
             let database = user.database.iter().map(|check| check_case(DATABASE, &check.text, check.line));
             Ok((user.title.clone(), checks.chain(database).collect()))
         }
-        Kind::Table => {
+        TestKind::Table => {
             let table = TriggerTable::parse(file, text)?;
             let rows = table.cases.iter().map(|case| Case::at(case.line, case.name()));
             Ok((table.title.clone(), [Case::from(TABLE)].into_iter().chain(rows).collect()))
         }
-        Kind::Judge => {
+        TestKind::Judge => {
             let judge = JudgeFile::parse(file, text)?;
             let labels = judge.labels().map(|label| Case::at(label.line, label.name()));
             Ok((judge.title.clone(), [Case::from(JUDGE)].into_iter().chain(labels).collect()))

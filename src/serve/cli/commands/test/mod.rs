@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use self::conversation::run_conversation;
-use self::find::Kind;
+use self::find::TestKind;
+pub(super) use self::find::find;
 pub(crate) use self::find::find_tests;
-pub(super) use self::find::{CONVERSATION, find};
 use self::judged::run_judged;
 use self::list::list;
 use self::options::Options;
@@ -205,11 +205,11 @@ pub(crate) async fn run_file(
         company: &arguments.company,
         color,
     };
-    Ok(timed(match Kind::of(path) {
-        Kind::Conversation => run_conversation(path, options, &classifier).await?,
-        Kind::User => run_user(path, options, &classifier).await,
-        Kind::Table => run_triggers(path, options, &classifier).await,
-        Kind::Judge => run_judged(path, options, &classifier).await,
+    Ok(timed(match TestKind::of(path) {
+        TestKind::Conversation => run_conversation(path, options, &classifier).await?,
+        TestKind::User => run_user(path, options, &classifier).await,
+        TestKind::Table => run_triggers(path, options, &classifier).await,
+        TestKind::Judge => run_judged(path, options, &classifier).await,
     }))
 }
 

@@ -11,15 +11,13 @@ use crate::host::coverage::{Reached, reached};
 use crate::host::eval::user::ENDING as USER;
 use crate::host::program::ProgramText;
 use crate::lang::files::test_file::TestFile;
+use crate::lang::kind::TRIGGERS;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::coverage::reached_by_table;
 use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Instead, configuration, play_instead};
 use crate::serve::cli::machinery::trigger_tests::{ReadTable, judge_table};
 use crate::span::Sources;
-
-/// How the names of trigger tables end.
-pub(super) const TABLE: &str = ".triggers.md";
 
 /// A test.
 pub(crate) struct ReadTest {
@@ -51,7 +49,7 @@ impl ReadTest {
 
     /// Reads a test. The error is for people.
     pub(crate) fn read(path: &Path, color: bool) -> Result<ReadTest, String> {
-        let is_table = path.to_string_lossy().ends_with(TABLE);
+        let is_table = path.to_string_lossy().ends_with(TRIGGERS);
         let kind = match is_table {
             true => ReadKind::Table(Box::new(ReadTable::read(path, color)?)),
             false => ReadKind::Conversation(Box::new(read_test(path, color)?)),
