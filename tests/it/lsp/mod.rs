@@ -155,6 +155,62 @@ fn findings_come_while_something_is_typed() {
     editor.end();
 }
 
+/// What was found is told once, also of a file that nobody has open; and a text that nobody has saved is none that lacks
+/// anything.
+#[test]
+fn what_was_told_is_not_told_again() {
+    let mut editor = Editor::start(desk(), &["utf-8"]);
+    editor.open("desk.md");
+    for version in 2..5 {
+        editor.edit("desk.md", version, [(14, 7), (14, 7)], "x");
+        editor.findings("desk.md");
+    }
+    let uri = editor.uri("refunds.md");
+    let told = editor.heard.iter().filter(|heard| heard.params["uri"] == *uri);
+    assert_eq!(told.count(), 1);
+    let (uri, text) = (editor.uri("new.md"), "# New\n\n## Main\n\n### Steps\n\n- Say \"x\"\n- Find()\n");
+    let document = json!({"uri": uri, "languageId": "markdown", "version": 1, "text": text});
+    editor.tell("textDocument/didOpen", json!({"textDocument": document}));
+    assert_eq!(editor.findings("new.md").1, ["7:2 unknown-callee"]);
+    editor.end();
+}
+
+/// Each mend by itself, and all at once where that is asked for.
+#[test]
+fn what_was_found_can_be_mended() {
+    let text = DESK
+        .replace("Refund(", "Refnd(")
+        .replace("- Say", "- If $sum is more then 3, say \"x\"\n- Lookup($sum)\n- Say");
+    let mut editor = Editor::start(desk().file("odd.md", &text), &["utf-8"]);
+    editor.open("odd.md");
+    let uri = editor.uri("odd.md");
+    let range = json!({"start": {"line": 0, "character": 0}, "end": {"line": 16, "character": 0}});
+    let mut actions = |only: Json| -> Vec<(String, Vec<String>)> {
+        let context = json!({"diagnostics": [], "only": only});
+        let asked = json!({"textDocument": {"uri": uri}, "range": range, "context": context});
+        let answer = editor.ask("textDocument/codeAction", asked);
+        let action = |action: &Json| {
+            let edits = action["edit"]["changes"][&uri].as_array().unwrap();
+            let written = edits.iter().map(|edit| edit["newText"].as_str().unwrap().to_owned()).collect();
+            (action["title"].as_str().unwrap().to_owned(), written)
+        };
+        answer.as_array().unwrap().iter().map(action).collect()
+    };
+    let one = |title: &str, written: &str| (title.to_owned(), vec![written.to_owned()]);
+    let mends = [one("call `Refund`", "Refund"), one("write `more than`", " more than ")];
+    let playbooks = [
+        one("write a playbook `Refnd`", "\n## Refnd($order)\n\n### Steps\n- Return\n"),
+        one("write a playbook `Lookup`", "\n## Lookup($sum)\n\n### Steps\n- Return\n"),
+    ];
+    let quick = vec![mends[0].clone(), playbooks[0].clone(), mends[1].clone(), playbooks[1].clone()];
+    assert_eq!(actions(Json::Null), quick);
+    assert_eq!(actions(json!(["quickfix"])), quick);
+    let all = vec!["Refund".to_owned(), " more than ".to_owned()];
+    assert_eq!(actions(json!(["source"])), [("make all mends of this file".to_owned(), all)]);
+    assert_eq!(actions(json!(["refactor"])), []);
+    editor.end();
+}
+
 /// A text that is open counts in all programs that reach it, saved or not.
 #[test]
 fn an_import_that_is_edited_is_judged_in_its_program() {
