@@ -22,7 +22,7 @@ use crate::stats::what_can_be_seen;
 const N_INPUTS: usize = 200_000;
 
 /// Programs for each property.
-const N_PROGRAMS: u64 = 100_000;
+const N_PROGRAMS: u64 = 25_000;
 
 fn bytes(random: &mut Rng, most: usize) -> Vec<u8> {
     let length = random.usize(0..=most);
@@ -150,13 +150,13 @@ fn embedded_reads() {
 }
 
 #[test]
-#[ignore = "100,000 programs: run in release by .ci/run"]
+#[ignore = "25,000 programs: run in release by .ci/run"]
 fn no_secret_is_shown() {
     secrets_stay_secret(N_PROGRAMS);
 }
 
 #[test]
-#[ignore = "100,000 programs: run in release by .ci/run"]
+#[ignore = "25,000 programs: run in release by .ci/run"]
 fn no_request_is_beyond_its_bound() {
     requests_are_bounded(N_PROGRAMS);
 }
