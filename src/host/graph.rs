@@ -1,4 +1,4 @@
-//! What a session took of its program's graph: how often, at which cost, and where it stands.
+//! A program's graph as text, and what a session took of it: how often, at which cost, and where it stands.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,69 @@ use crate::host::coverage::{Names, reached};
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::profile::{Node, Part as Spender, Profile};
 use crate::host::travel::Run;
-use crate::lang::analysis::chart::{Part, StackFrame, Taken};
-use crate::lang::program::{Playbook, Program, StepId};
+use serde::Deserialize;
+
+use crate::lang::analysis::Analysis;
+use crate::lang::analysis::chart::{Chart, Part, StackFrame, Taken};
+use crate::lang::program::{Playbook, PlaybookId, Program, StepId};
+use crate::lang::spelling::nearest;
 use crate::vm::protocol::CallKind;
+
+/// What a graph is written as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are those of the formats")]
+pub enum GraphFormat {
+    #[default]
+    Mermaid,
+    Dot,
+    Svg,
+    Json,
+}
+
+impl GraphFormat {
+    /// A graph as text.
+    pub fn write(self, chart: &Chart) -> String {
+        match self {
+            GraphFormat::Mermaid => chart.mermaid(),
+            GraphFormat::Dot => chart.dot(),
+            GraphFormat::Svg => chart.svg(),
+            GraphFormat::Json => format!("{}\n", serde_json::json!(chart)),
+        }
+    }
+}
+
+/// The graph of a program, or the lines of the playbook `flow`, `Agent.Playbook` where several have its name.
+///
+/// # Errors
+/// There is none of this name, or several.
+pub fn chart(program: &Program, flow: Option<&str>) -> Result<Chart, String> {
+    let analysis = Analysis::new(program);
+    match flow {
+        Some(name) => Ok(analysis.flow_chart(playbook(program, name)?)),
+        None => Ok(analysis.chart()),
+    }
+}
+
+fn playbook(program: &Program, name: &str) -> Result<PlaybookId, String> {
+    let found: Vec<PlaybookId> = program.playbooks_named(name).map(|playbook| playbook.id).collect();
+    let names = || program.playbooks.iter().map(|playbook| program.unique_name(playbook.id));
+    match found[..] {
+        [only] => Ok(only),
+        [] if program.find_plan(name).is_some() => {
+            Err(format!("`{name}` is a plan; `playhouse plan explain FILE --format mermaid` draws it"))
+        }
+        [] => Err(match nearest(name, names()) {
+            Some(near) => format!("there is no playbook `{name}`; did you mean `{near}`?"),
+            None => format!("there is no playbook `{name}`; there are {}", names().collect::<Vec<_>>().join(", ")),
+        }),
+        [..] => {
+            let names: Vec<String> = found.iter().map(|id| program.unique_name(*id)).collect();
+            Err(format!("several agents have a playbook `{name}`; name one of {}", names.join(", ")))
+        }
+    }
+}
 
 /// What a run took, with the tokens that `spent` has of it (nothing, where nobody counted). After a change of the program
 /// nothing counts.

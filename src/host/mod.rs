@@ -22,6 +22,9 @@ pub mod settings;
 
 pub(crate) mod text;
 
+#[cfg(any(feature = "cli", feature = "lsp"))]
+pub(crate) mod walk;
+
 pub mod cassette;
 
 pub mod llm;

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use playhouse_lang::Loaded;
 use playhouse_lang::analysis::Analysis;
+use playhouse_lang::analysis::explain::explain_with;
 use playhouse_lang::diagnostic::Diagnostic;
 use playhouse_lang::program::{Playbook, Program, Signature, Step, Trigger};
 use playhouse_lang::span::{FileId, Span};
@@ -71,6 +72,11 @@ impl View {
     /// The program.
     pub fn program(&self) -> &Program {
         self.analysis.program()
+    }
+
+    /// The program as `check --explain` tells it, but for what is known of the way to its tools.
+    pub fn explain(&self) -> String {
+        explain_with(self.program(), &|tool| self.tools.about.get(tool).cloned().unwrap_or_default())
     }
 
     /// Every place of a name in it: those outside of playbooks, then those of each playbook, each by place.

@@ -74,6 +74,22 @@ impl View {
         outline
     }
 
+    /// What stands around an offset, from the outside to the inside: an agent, a playbook, a line, a name; each lies in the one
+    /// before it.
+    pub fn around(&self, file: FileId, offset: usize) -> Vec<Span> {
+        let holds = |span: Span| span.range().start <= offset && offset <= span.range().end;
+        let mut around: Vec<Span> = Vec::new();
+        let mut entries = self.outline(file);
+        while let Some(entry) = entries.into_iter().find(|entry| holds(entry.span)) {
+            around.extend([entry.span, entry.title]);
+            entries = entry.children;
+        }
+        around.extend(self.name_at(file, offset).map(|name| name.span));
+        around.retain(|span| holds(*span));
+        around.dedup();
+        around
+    }
+
     /// The playbooks of a file.
     pub fn playbooks(&self, file: FileId) -> impl Iterator<Item = &Playbook> {
         self.program().playbooks.iter().filter(move |playbook| !playbook.implicit && playbook.span.file == file)

@@ -12,6 +12,7 @@ pub use crate::lower::LoadOptions;
 use crate::lower::alone::Alone;
 use crate::lower::kept::Kept;
 pub use crate::lower::kept::Readings;
+pub use crate::lower::load::Imported;
 use crate::program::{FrontMatter, Program};
 pub use crate::source::{ImportRequest, SourceText};
 use crate::span::Sources;
@@ -58,6 +59,11 @@ pub fn load_settings(
 ) -> (FrontMatter, Sources) {
     let files = lower::load::load_files(roots, read, &mut Kept::default());
     (lower::read_settings(&files, &mut Vec::new()), files.sources)
+}
+
+/// What a text imports, wherever it says so.
+pub fn imports(text: &str) -> Vec<Imported> {
+    lower::load::imports(text)
 }
 
 /// Loads a program from its given files. `read` fetches what they import; its error says why it can't.

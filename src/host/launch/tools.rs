@@ -59,14 +59,21 @@ impl Launch {
     /// # Errors
     /// What is declared is wrong, or a file cannot be read. What is wrong with the text is in the diagnostics.
     pub fn survey(&self, files: &[PathBuf]) -> Result<(Equipment, Loaded), LaunchError> {
+        let equipment = self.survey_tools(files)?;
+        let (_, loaded) = load_files(files, &surveyed(&equipment))?;
+        Ok((equipment, loaded))
+    }
+
+    /// The same of its tools alone: of the program nothing is read but what it declares.
+    ///
+    /// # Errors
+    /// As for [`Launch::survey`].
+    pub fn survey_tools(&self, files: &[PathBuf]) -> Result<Equipment, LaunchError> {
         let declared = declared_by(files)?;
         let first = files.first().map(PathBuf::as_path);
         // Nothing of it waits for anything.
         let opened = self.open_tools(&declared, first, Reach::Survey).now_or_never();
-        let equipment = opened
-            .unwrap_or_else(|| Err(LaunchError::Model("internal error: a survey waits; please report this".into())))?;
-        let (_, loaded) = load_files(files, &surveyed(&equipment))?;
-        Ok((equipment, loaded))
+        opened.unwrap_or_else(|| Err(LaunchError::Model("internal error: a survey waits; please report this".into())))
     }
 
     /// Opens the tools for a plan that is not there yet: what the configuration beside its file declares, and the model.

@@ -6,7 +6,7 @@ use crate::lower::lower_alone;
 use crate::lower::settings::read_front_matter;
 use crate::plan::PlanLanguage;
 use crate::program::{Loop, Step, StepKind, Trigger, TriggerKind};
-use crate::source::ast::{AgentTree, FileTree, Section, SectionKind};
+use crate::source::ast::{FileTree, Section, SectionKind};
 use crate::source::parse::{parse, read_beginning};
 use crate::span::{FileId, Span};
 use crate::value::Value;
@@ -83,17 +83,12 @@ fn said(text: &str) -> Option<bool> {
 }
 
 fn reads_as_playbook(tree: &FileTree, text: &str) -> bool {
-    let agents = || [&tree.preamble].into_iter().chain(&tree.agents);
-    let imports = |agent: &AgentTree| {
-        let mut bodies = [&agent.body].into_iter().chain(agent.playbooks.iter().map(|playbook| &playbook.body));
-        bodies.any(|body| !body.imports.is_empty())
-    };
-    if agents().any(imports) {
+    if tree.bodies().any(|(_, body)| !body.imports.is_empty()) {
         return true;
     }
     // At another level these headings are read, too, but there they stand in many a text.
     let is_ours = |section: &Section| section.kind != SectionKind::Notes && section.heading.marks.range().len() == 3;
-    let playbooks = agents().flat_map(|agent| &agent.playbooks);
+    let playbooks = [&tree.preamble].into_iter().chain(&tree.agents).flat_map(|agent| &agent.playbooks);
     let titles =
         playbooks.filter(|playbook| playbook.sections.iter().any(is_ours)).map(|playbook| playbook.heading.title);
     let titles: Vec<Span> = titles.collect();

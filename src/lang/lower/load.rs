@@ -7,6 +7,7 @@ use crate::lower::kept::Kept;
 use crate::lower::settings::{FRONT_MATTER, Setting, read_front_matter};
 use crate::plan::PlanLanguage;
 use crate::source::ast::FileTree;
+use crate::source::parse::parse;
 use crate::source::{ImportRequest, SourceText};
 use crate::span::{FileId, Sources, Span};
 use crate::value::Value;
@@ -54,6 +55,62 @@ struct Wanted {
     span: Span,
 }
 
+/// A file that a text imports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// Its path as it is written, without quotes: relative to the folder of the text, or a file of the library.
+    pub path: String,
+    /// Where the path stands.
+    pub span: Span,
+}
+
+/// What a text imports.
+pub(crate) fn imports(text: &str) -> Vec<Imported> {
+    // Most texts end here: finding their headings takes a thousand times as long.
+    if !text.contains("import") {
+        return Vec::new();
+    }
+    let tree = parse(FileId(0), text);
+    let settings = tree.front_matter.map(|span| read_front_matter(text, span, &mut Vec::new())).unwrap_or_default();
+    imported(&tree, &settings, text).into_iter().map(|(_, _, imported)| imported).collect()
+}
+
+/// The same of a text that was read: in its front matter, then in its lines, each with the agent whose text says so and with
+/// the setting or line.
+fn imported(tree: &FileTree, settings: &[Setting], text: &str) -> Vec<(Option<usize>, Span, Imported)> {
+    let settings = settings.iter().filter(|setting| setting.key == "import");
+    let set = settings.flat_map(|setting| {
+        let written = &text[setting.span.range()];
+        let place = |path: &str| match written.find(path) {
+            Some(at) => {
+                let start = setting.span.range().start + at;
+                Span::new(setting.span.file, start, start + path.len())
+            }
+            // Written with escapes.
+            None => setting.span,
+        };
+        let import = move |path: &str| (None, setting.span, Imported { path: path.to_owned(), span: place(path) });
+        paths(&setting.value).into_iter().map(import)
+    });
+    let lines = tree.bodies().flat_map(|(agent, body)| body.imports.iter().map(move |import| (agent, import)));
+    let said = lines.map(|(agent, import)| {
+        let written = &text[import.path.range()];
+        let path = written.trim_matches(['"', '\'']);
+        let start = import.path.range().start + written.find(path).unwrap_or(0);
+        let span = Span::new(import.path.file, start, start + path.len());
+        (agent, import.span, Imported { path: path.to_owned(), span })
+    });
+    set.chain(said).collect()
+}
+
+/// The paths that `import:` has.
+fn paths(value: &Value) -> Vec<&str> {
+    match value {
+        Value::List(paths) => paths.iter().filter_map(Value::as_str).collect(),
+        one => one.as_str().into_iter().collect(),
+    }
+}
+
 /// Reads `roots` and all they import. What was kept of them is taken where a text is the same.
 pub(crate) fn load_files(
     roots: Vec<SourceText>,
@@ -93,33 +150,18 @@ impl Files {
         };
         self.diagnostics.extend(lost_settings(&tree, &text));
         self.diagnostics.extend(marks_without_space(tree.file, &text));
-        for setting in settings.iter().filter(|setting| setting.key == "import") {
-            let paths: Vec<&str> = if let Value::List(paths) = &setting.value {
-                paths.iter().filter_map(Value::as_str).collect()
-            } else {
-                setting.value.as_str().into_iter().collect()
-            };
-            if paths.is_empty() {
-                let message = "an import needs a path; write `import: [other.md]`";
-                self.diagnostics.push(Diagnostic::error("bad-import", setting.span, message));
-            }
-            let want = |path: &str| Wanted { from, agent: None, path: path.to_owned(), span: setting.span };
-            wanted.extend(paths.into_iter().map(want));
+        for setting in settings.iter().filter(|setting| setting.key == "import" && paths(&setting.value).is_empty()) {
+            let message = "an import needs a path; write `import: [other.md]`";
+            self.diagnostics.push(Diagnostic::error("bad-import", setting.span, message));
         }
-        let agents = tree.agents.iter().enumerate().map(|(index, agent)| (Some(index), agent));
-        for (agent, tree) in [(None, &tree.preamble)].into_iter().chain(agents) {
-            let bodies = [&tree.body].into_iter().chain(tree.playbooks.iter().map(|playbook| &playbook.body));
-            let near = bodies.clone().filter_map(|body| body.near_metadata);
-            self.diagnostics.extend(near.map(|(key, meant)| {
-                let message = format!("`{}:` is read as text here, and has no effect", &text[key.range()]);
-                let warning = Diagnostic::warning("unknown-setting", key, message);
-                warning.with_fix(format!("write `{meant}`"), key, meant)
-            }));
-            for import in bodies.flat_map(|body| &body.imports) {
-                let path = text[import.path.range()].trim_matches(['"', '\'']).to_owned();
-                wanted.push_back(Wanted { from, agent, path, span: import.span });
-            }
-        }
+        let near = tree.bodies().filter_map(|(_, body)| body.near_metadata);
+        self.diagnostics.extend(near.map(|(key, meant)| {
+            let message = format!("`{}:` is read as text here, and has no effect", &text[key.range()]);
+            let warning = Diagnostic::warning("unknown-setting", key, message);
+            warning.with_fix(format!("write `{meant}`"), key, meant)
+        }));
+        let imported = imported(&tree, &settings, &text).into_iter();
+        wanted.extend(imported.map(|(agent, span, Imported { path, .. })| Wanted { from, agent, path, span }));
         self.files.push(LoadedFile { tree, settings });
         from
     }

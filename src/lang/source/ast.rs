@@ -18,6 +18,17 @@ pub(crate) struct FileTree {
     pub(crate) agents: Vec<AgentTree>,
 }
 
+impl FileTree {
+    /// What stands below the headings of agents and playbooks, with the agent's position; none: before the first.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = (Option<usize>, &Body)> {
+        let agents = self.agents.iter().enumerate().map(|(index, agent)| (Some(index), agent));
+        [(None, &self.preamble)].into_iter().chain(agents).flat_map(|(agent, tree)| {
+            let bodies = [&tree.body].into_iter().chain(tree.playbooks.iter().map(|playbook| &playbook.body));
+            bodies.map(move |body| (agent, body))
+        })
+    }
+}
+
 /// A heading line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeadingTree {

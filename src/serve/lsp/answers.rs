@@ -22,6 +22,7 @@ use crate::serve::lsp::cases::Cases;
 use crate::serve::lsp::convert::{completion, finding, hierarchy_item, location, symbol, symbol_kind, tokens};
 use crate::serve::lsp::documents::{Columns, Documents, Text, name_of, uri_of};
 use crate::serve::lsp::programs::{Loaded, Programs};
+use crate::serve::lsp::workspace::Workspace;
 use crate::span::{FileId, Span};
 
 /// What a lens can do, where the editor has such a command: its title.
@@ -34,16 +35,17 @@ const SHOW_CALLERS: &str = "playhouse.showCallers";
 #[derive(Clone, Copy)]
 pub(super) struct Answers<'a> {
     pub(super) documents: &'a Documents,
+    pub(super) workspace: &'a Workspace,
     pub(super) programs: &'a Programs,
     pub(super) cases: &'a Cases,
     pub(super) editor: &'a Editor,
 }
 
 /// Where a question is asked.
-struct Here<'a> {
-    program: &'a Loaded,
-    file: FileId,
-    text: Text<'a>,
+pub(super) struct Here<'a> {
+    pub(super) program: &'a Loaded,
+    pub(super) file: FileId,
+    pub(super) text: Text<'a>,
 }
 
 impl<'a> Answers<'a> {
@@ -52,7 +54,7 @@ impl<'a> Answers<'a> {
     }
 
     /// The first program of a text.
-    fn here(self, uri: &Uri) -> Option<Here<'a>> {
+    pub(super) fn here(self, uri: &Uri) -> Option<Here<'a>> {
         let (name, document) = self.documents.at(uri)?;
         let (program, file) = self.programs.of(&name).next()?;
         Some(Here { program, file, text: document.text() })

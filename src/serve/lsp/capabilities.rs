@@ -1,12 +1,16 @@
 //! What an editor says it can, and what it is told that we can.
 
+use std::path::PathBuf;
+
 use gen_lsp_types::{
     CallHierarchyProvider, CodeActionKind, CodeActionOptions, CodeActionProvider, CodeLensOptions, CompletionOptions,
-    DefinitionProvider, DocumentFormattingProvider, DocumentHighlightProvider, DocumentSymbolProvider,
-    FoldingRangeProvider, Full, HoverProvider, InitializeParams, InlayHintProvider, PositionEncodingKind,
-    ReferencesProvider, RenameOptions, RenameProvider, Save, SemanticTokensLegend, SemanticTokensOptions,
-    SemanticTokensOptionsRange, SemanticTokensProvider, ServerCapabilities, SignatureHelpOptions, TextDocumentSync,
-    TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceSymbolProvider,
+    DefinitionProvider, DocumentFormattingProvider, DocumentHighlightProvider, DocumentLinkOptions,
+    DocumentRangeFormattingProvider, DocumentSymbolProvider, FileOperationFilter, FileOperationOptions,
+    FileOperationPattern, FileOperationRegistrationOptions, FoldingRangeProvider, Full, HoverProvider,
+    InitializeParams, InlayHintProvider, PositionEncodingKind, ReferencesProvider, RenameOptions, RenameProvider, Save,
+    SelectionRangeProvider, SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange,
+    SemanticTokensProvider, ServerCapabilities, SignatureHelpOptions, TextDocumentSync, TextDocumentSyncKind,
+    TextDocumentSyncOptions, Uri, WorkspaceOptions, WorkspaceSymbolProvider,
 };
 use serde_json::Value as Json;
 
@@ -20,6 +24,8 @@ pub(super) struct Editor {
     pub(super) columns: Columns,
     /// The commands that it has and a lens may name; `initializationOptions.commands`.
     pub(super) commands: Vec<String>,
+    /// The folders that it has open.
+    pub(super) folders: Vec<PathBuf>,
     /// Whether it can be told later of which files we know the layout.
     pub(super) registers_formatting: bool,
 }
@@ -35,8 +41,29 @@ impl Editor {
         Editor {
             columns: if is_utf8 { Columns::Utf8 } else { Columns::Utf16 },
             registers_formatting: asked["capabilities"]["textDocument"]["formatting"]["dynamicRegistration"] == true,
+            folders: folders(asked),
             commands: commands.filter_map(|command| command.as_str().map(str::to_owned)).collect(),
         }
+    }
+}
+
+/// The folders that an editor has open; some know one alone, by an older name.
+fn folders(asked: &Json) -> Vec<PathBuf> {
+    let folders = asked["workspaceFolders"].as_array().into_iter().flatten().map(|folder| &folder["uri"]);
+    let uris = folders.chain([&asked["rootUri"]]).filter_map(|uri| Uri::parse(uri.as_str()?).ok());
+    let mut folders: Vec<PathBuf> = uris.filter_map(|uri| uri.to_file_path().ok()).collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// What goes with a file that moves: whatever it is, a folder too.
+fn file_operations() -> FileOperationOptions {
+    let pattern = FileOperationPattern { glob: "**".to_owned(), matches: None, options: None };
+    let filters = vec![FileOperationFilter { scheme: Some("file".to_owned()), pattern }];
+    FileOperationOptions {
+        will_rename: Some(FileOperationRegistrationOptions { filters }),
+        ..FileOperationOptions::default()
     }
 }
 
@@ -67,6 +94,11 @@ pub(super) fn capabilities(editor: &Editor) -> ServerCapabilities {
         references_provider: Some(ReferencesProvider::Bool(true)),
         document_highlight_provider: Some(DocumentHighlightProvider::Bool(true)),
         document_formatting_provider: (!editor.registers_formatting).then_some(DocumentFormattingProvider::Bool(true)),
+        document_range_formatting_provider: (!editor.registers_formatting)
+            .then_some(DocumentRangeFormattingProvider::Bool(true)),
+        document_link_provider: Some(DocumentLinkOptions::default()),
+        selection_range_provider: Some(SelectionRangeProvider::Bool(true)),
+        workspace: Some(WorkspaceOptions { file_operations: Some(file_operations()), ..WorkspaceOptions::default() }),
         document_symbol_provider: Some(DocumentSymbolProvider::Bool(true)),
         workspace_symbol_provider: Some(WorkspaceSymbolProvider::Bool(true)),
         folding_range_provider: Some(FoldingRangeProvider::Bool(true)),

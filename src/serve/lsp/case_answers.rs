@@ -11,9 +11,10 @@ use crate::lang::files::case_file::mention::{Mention, MentionKind};
 use crate::lang::format::format_file;
 use crate::lang::kind::{Kind, plan_of};
 use crate::serve::lsp::answers::Answers;
-use crate::serve::lsp::cases::{Case, beside};
+use crate::serve::lsp::cases::Case;
 use crate::serve::lsp::convert::{finding, line_edits, location, symbol};
 use crate::serve::lsp::documents::{Document, uri_of};
+use crate::serve::lsp::workspace::beside;
 use crate::span::Span;
 
 /// A name in a test or table.
@@ -70,13 +71,20 @@ impl<'a> Answers<'a> {
         Some(case.findings().iter().filter_map(|found| finding(&place, found)).collect())
     }
 
-    /// The edits that bring a text into its layout, line by line, so that the cursor stays where it is; none: it is not
-    /// ours, or would not be the same any more.
-    pub(super) fn formatted(self, uri: &Uri) -> Option<Vec<TextEdit>> {
+    /// The edits that bring a text into its layout, line by line, so that the cursor stays where it is; of a range those that
+    /// touch it. None: it is not ours, or would not be the same any more.
+    pub(super) fn formatted(self, uri: &Uri, range: Option<Range>) -> Option<Vec<TextEdit>> {
         let (name, document) = self.documents.at(uri)?;
         let kind = self.layout_of(&name)?;
         let written = format_file(kind, document.text().as_str()).ok()?;
-        Some(line_edits(document.text(), &written, self.columns()))
+        let mut edits = line_edits(document.text(), &written, self.columns());
+        if let Some(Range { start, end }) = range {
+            // An edit ends at the beginning of the line below.
+            edits.retain(|edit| {
+                edit.range.start.line <= end.line && start.line < edit.range.end.line.max(edit.range.start.line + 1)
+            });
+        }
+        Some(edits)
     }
 
     /// The open files whose layout is known, by their paths.

@@ -1,14 +1,13 @@
 //! Tests and trigger tables that are open: read, and held against their programs as `test` would.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use playhouse_ide::cases::{table_outline, test_outline};
 use playhouse_ide::outline::Entry;
 
 use crate::diagnostic::Diagnostic;
 use crate::host::launch::Choices;
-use crate::host::program::plain;
 use crate::lang::LoadOptions;
 use crate::lang::files::case;
 use crate::lang::files::case_file::lines::Read;
@@ -16,6 +15,7 @@ use crate::lang::files::case_file::mention::Mention;
 use crate::lang::kind::{Kind, case_of};
 use crate::serve::lsp::documents::{Document, Documents, name_of};
 use crate::serve::lsp::programs::{Changes, Loaded, Survey};
+use crate::serve::lsp::workspace::beside;
 use crate::span::FileId;
 
 /// A test or table that is open. The spans of its own text lie in the file 0.
@@ -118,9 +118,4 @@ impl Case {
             None => self.read.held_against(Err("check the path"), &LoadOptions::default()),
         }
     }
-}
-
-/// A file that the case called `name` names, by its path.
-pub(super) fn beside(name: &str, path: &str) -> PathBuf {
-    plain(&Path::new(name).with_file_name(path))
 }

@@ -3,6 +3,7 @@
 //!
 //! - `documents`: the texts that the editor has open, and its positions in them.
 //! - `programs`: which programs there are, loaded with those texts in place of the files'.
+//! - `workspace`: which files of the editor's folders name which others, open or not.
 //! - `cases`: the tests and trigger tables among them, held against their programs.
 //! - `answers`: a question to one of them, in the protocol's words (`convert`).
 //! - [`serve`]: one connection: changes in order, questions as they come.
@@ -19,10 +20,14 @@ mod convert;
 
 mod documents;
 
+mod file_answers;
+
 mod programs;
 
 mod registration;
 
 mod server;
+
+mod workspace;
 
 pub use crate::serve::lsp::server::{ServeError, serve};

@@ -11,6 +11,7 @@ use crate::host::program::{ToolInventory, load_roots_again, read_roots};
 use crate::lang::program::Program;
 use crate::lang::{LoadOptions, Readings, SourceText};
 use crate::serve::lsp::documents::{Document, Documents, Text};
+use crate::serve::lsp::workspace::Workspace;
 use crate::serve::show::tools::about_tool;
 use crate::span::{FileId, Span};
 
@@ -66,8 +67,8 @@ impl Survey {
             return Survey { inventory: unknown, tools: Tools::default(), trouble: None };
         }
         let launch = Launch::new(Workshop::default(), choices);
-        match launch.survey(&[PathBuf::from(root)]) {
-            Ok((equipment, _)) => {
+        match launch.survey_tools(&[PathBuf::from(root)]) {
+            Ok(equipment) => {
                 let tools = equipment.tools.signatures();
                 let about = tools.iter().map(|tool| (tool.signature.name.clone(), about_tool(tool)));
                 let signatures = tools.iter().map(|tool| tool.signature.clone()).collect();
@@ -162,7 +163,7 @@ impl Programs {
     }
 
     /// Loads anew what has changed; what that is, if anything has.
-    pub(super) fn refresh(&mut self, documents: &Documents) -> Option<Changes> {
+    pub(super) fn refresh(&mut self, documents: &Documents, workspace: &Workspace) -> Option<Changes> {
         let changed = std::mem::take(&mut self.changed);
         let is_disk_changed = std::mem::take(&mut self.is_disk_changed);
         if changed.is_empty() {
@@ -174,8 +175,15 @@ impl Programs {
             if survey.is_some() || is_changed(&program) { program.again(survey, documents) } else { program }
         };
         self.all = std::mem::take(&mut self.all).into_iter().map(again).collect();
-        for name in changed.iter().filter(|name| documents.get(name).is_some_and(Document::is_program)) {
-            if self.of(name).next().is_none() {
+        // What lies on the disk may import a text now that it did not.
+        for name in documents.names().filter(|name| is_disk_changed || changed.contains(*name)) {
+            for root in workspace.programs_of(name) {
+                if !self.all.iter().any(|program| program.root == root) {
+                    self.all.extend(Loaded::load(&root, Survey::of(&root), documents));
+                }
+            }
+            let is_program = || documents.get(name).is_some_and(Document::is_program);
+            if self.of(name).next().is_none() && is_program() {
                 self.all.extend(Loaded::load(name, Survey::of(name), documents));
             }
         }

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use lsp_server::{Message, Request, RequestId};
 use serde_json::{Value as Json, json};
 
-/// What this is about, and what the registration is called.
-const METHOD: &str = "textDocument/formatting";
+/// What this is about, and what the registrations are called.
+const METHODS: [&str; 2] = ["textDocument/formatting", "textDocument/rangeFormatting"];
 
 /// What the editor was told last.
 #[derive(Debug, Default)]
@@ -24,15 +24,15 @@ impl Registration {
         }
         let mut messages = Vec::new();
         if !self.files.is_empty() {
-            let old = json!({"unregisterations": [{"id": METHOD, "method": METHOD}]});
-            messages.push(self.ask("client/unregisterCapability", old));
+            let old = METHODS.map(|method| json!({"id": method, "method": method}));
+            messages.push(self.ask("client/unregisterCapability", json!({"unregisterations": old})));
         }
         if !files.is_empty() {
             let selector: Vec<Json> =
                 files.iter().map(|file| json!({"scheme": "file", "pattern": pattern(file)})).collect();
             let options = json!({"documentSelector": selector});
-            let new = json!({"registrations": [{"id": METHOD, "method": METHOD, "registerOptions": options}]});
-            messages.push(self.ask("client/registerCapability", new));
+            let new = METHODS.map(|method| json!({"id": method, "method": method, "registerOptions": options}));
+            messages.push(self.ask("client/registerCapability", json!({"registrations": new})));
         }
         self.files = files;
         messages

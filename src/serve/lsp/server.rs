@@ -8,10 +8,11 @@ use gen_lsp_types::{
     CodeActionRequest, CodeLensRequest, CompletionRequest, CompletionResponse, DefinitionRequest,
     DidChangeTextDocumentNotification, DidChangeWatchedFilesNotification, DidCloseTextDocumentNotification,
     DidOpenTextDocumentNotification, DidSaveTextDocumentNotification, DocumentFormattingRequest,
-    DocumentHighlightRequest, DocumentSymbolRequest, FoldingRangeRequest, HoverRequest, Id, InlayHintRequest,
-    Notification as LspNotification, PrepareRenameRequest, PublishDiagnosticsNotification, PublishDiagnosticsParams,
-    ReferencesRequest, RenameRequest, Request as LspRequest, SemanticTokensRangeRequest, SemanticTokensRequest,
-    SignatureHelpRequest, WorkspaceSymbolRequest,
+    DocumentHighlightRequest, DocumentLinkRequest, DocumentRangeFormattingRequest, DocumentSymbolRequest,
+    FoldingRangeRequest, HoverRequest, Id, InlayHintRequest, Notification as LspNotification, PrepareRenameRequest,
+    PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesRequest, RenameRequest, Request as LspRequest,
+    SelectionRangeRequest, SemanticTokensRangeRequest, SemanticTokensRequest, SignatureHelpRequest, Uri,
+    WillRenameFilesRequest, WorkspaceSymbolRequest,
 };
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use serde::Serialize;
@@ -22,8 +23,10 @@ use crate::serve::lsp::answers::Answers;
 use crate::serve::lsp::capabilities::{Editor, capabilities};
 use crate::serve::lsp::cases::Cases;
 use crate::serve::lsp::documents::{Documents, name_of, uri_of};
+use crate::serve::lsp::file_answers::AboutProgram;
 use crate::serve::lsp::programs::Programs;
 use crate::serve::lsp::registration::Registration;
+use crate::serve::lsp::workspace::Workspace;
 
 /// A connection that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -59,13 +62,14 @@ fn serve_initialized(connection: &Connection) -> Result<Result<(), ServeError>, 
     connection.initialize_finish(id, answer)?;
     let mut server = Server {
         connection,
-        editor,
         documents: Documents::default(),
+        workspace: Workspace::survey(&editor.folders),
         programs: Programs::default(),
         cases: Cases::default(),
         told: HashMap::new(),
         registration: Registration::default(),
         is_ending: false,
+        editor,
     };
     while let Ok(first) = connection.receiver.recv() {
         // All that has come meanwhile: of edits that follow each other only what they lead to is loaded, and a question
@@ -106,6 +110,7 @@ struct Server<'c> {
     connection: &'c Connection,
     editor: Editor,
     documents: Documents,
+    workspace: Workspace,
     programs: Programs,
     cases: Cases,
     /// What the editor was told last of each file.
@@ -150,20 +155,27 @@ impl Server<'_> {
             }
             "textDocument/didSave" => {
                 let saved = read::<DidSaveTextDocumentNotification>(notification);
-                saved.into_iter().for_each(|saved| self.programs.saved(name_of(&saved.text_document.uri)));
+                saved.into_iter().for_each(|saved| self.saved(&saved.text_document.uri));
             }
             "workspace/didChangeWatchedFiles" => {
                 let files = read::<DidChangeWatchedFilesNotification>(notification).map(|files| files.changes);
-                files.into_iter().flatten().for_each(|file| self.programs.saved(name_of(&file.uri)));
+                files.into_iter().flatten().for_each(|file| self.saved(&file.uri));
             }
             // What nobody knows is passed over, as the protocol has it.
             _ => {}
         }
     }
 
+    /// A file was saved, made or taken away.
+    fn saved(&mut self, uri: &Uri) {
+        let name = name_of(uri);
+        self.workspace.look(&name, &self.documents);
+        self.programs.saved(name);
+    }
+
     /// Programs are as the texts are; what was found is told, of each file of which it is other than what was told last.
     fn refresh(&mut self) {
-        let Some(changes) = self.programs.refresh(&self.documents) else { return };
+        let Some(changes) = self.programs.refresh(&self.documents, &self.workspace) else { return };
         self.cases.refresh(&changes, &self.documents);
         if self.editor.registers_formatting {
             let files = self.answers().formattable();
@@ -207,8 +219,8 @@ impl Server<'_> {
     }
 
     fn answers(&self) -> Answers<'_> {
-        let Server { documents, programs, cases, editor, .. } = self;
-        Answers { documents, programs, cases, editor }
+        let Server { documents, workspace, programs, cases, editor, .. } = self;
+        Answers { documents, workspace, programs, cases, editor }
     }
 
     /// Answers a question. One that goes wrong does no harm to the rest.
@@ -289,9 +301,23 @@ impl Server<'_> {
             "textDocument/prepareCallHierarchy" => reply::<CallHierarchyPrepareRequest, _>(request, |asked| {
                 answers.playbook_at(&asked.text_document_position_params)
             }),
-            "textDocument/formatting" => {
-                reply::<DocumentFormattingRequest, _>(request, |asked| answers.formatted(&asked.text_document.uri))
+            "textDocument/formatting" => reply::<DocumentFormattingRequest, _>(request, |asked| {
+                answers.formatted(&asked.text_document.uri, None)
+            }),
+            "textDocument/rangeFormatting" => reply::<DocumentRangeFormattingRequest, _>(request, |asked| {
+                answers.formatted(&asked.text_document.uri, Some(asked.range))
+            }),
+            "textDocument/documentLink" => {
+                reply::<DocumentLinkRequest, _>(request, |asked| answers.links(&asked.text_document.uri))
             }
+            "textDocument/selectionRange" => reply::<SelectionRangeRequest, _>(request, |asked| {
+                answers.selections(&asked.text_document.uri, &asked.positions)
+            }),
+            "workspace/willRenameFiles" => {
+                reply::<WillRenameFilesRequest, _>(request, |asked| answers.moved(&asked.files))
+            }
+            "playhouse/explain" => own(request, |asked| answers.explained(&asked)),
+            "playhouse/graph" => own(request, |asked| answers.drawn(&asked)),
             "callHierarchy/incomingCalls" => {
                 reply::<CallHierarchyIncomingCallsRequest, _>(request, |asked| answers.callers(&asked.item))
             }
@@ -318,6 +344,16 @@ fn reply<R: LspRequest, T: Serialize>(
     json_of(answer(params))
 }
 
+/// The answer to a question that only we have: `params` are those of [`AboutProgram`].
+fn own(
+    request: Request,
+    answer: impl FnOnce(AboutProgram) -> Result<String, String>,
+) -> Result<Json, (ErrorCode, String)> {
+    let read = serde_json::from_value(request.params);
+    let params = read.map_err(|error| (ErrorCode::InvalidParams, error.to_string()))?;
+    answer(params).map(|text| json!({"text": text})).map_err(refused)
+}
+
 fn params<R: LspRequest>(request: Request) -> Result<(RequestId, R::Params), (ErrorCode, String)> {
     let read = request.extract::<R::Params>(R::METHOD.as_str());
     read.map_err(|error| (ErrorCode::InvalidParams, error.to_string()))
@@ -327,7 +363,7 @@ fn json_of(answer: impl Serialize) -> Result<Json, (ErrorCode, String)> {
     serde_json::to_value(answer).map_err(|error| (ErrorCode::InternalError, error.to_string()))
 }
 
-/// Editors show why a rename is refused.
+/// Editors show why.
 fn refused(why: String) -> (ErrorCode, String) {
     (ErrorCode::RequestFailed, why)
 }

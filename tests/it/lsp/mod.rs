@@ -1,6 +1,7 @@
 //! `playhouse lsp`, the real binary over pipes.
 
 mod cases;
+mod files;
 
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Stdio};
@@ -43,7 +44,10 @@ impl Editor {
         let mut server = run.spawn_with(Stdio::piped());
         let answers = BufReader::new(server.stdout.take().unwrap());
         let mut editor = Editor { run, server, answers, n_asked: 0, heard: Vec::new(), asked_of_us: Vec::new() };
-        let asked = json!({"processId": null, "rootUri": null,
+        // A folder only where the options say so.
+        let folder = options["folder"].as_bool().map(|_| format!("file://{}", editor.run.folder().display()));
+        let folders = folder.map(|uri| vec![json!({"uri": uri, "name": "desk"})]);
+        let asked = json!({"processId": null, "rootUri": null, "workspaceFolders": folders,
             "initializationOptions": options, "capabilities": capabilities});
         let answer = editor.ask("initialize", asked);
         let expected = if is_utf8 { "utf-8" } else { "utf-16" };

@@ -20,7 +20,7 @@ def test_a_session_from_the_first_click_to_its_end(site):
     expect(log(page).locator(".ending")).to_contain_text("Finished with")
     expect(page.locator(".composer")).to_contain_text("This session has finished.")
     assert log(page).locator(".bubble").count() == 1, "a message is shown once"
-    expect(page.locator(".session[aria-current=page]")).to_contain_text("Finished", timeout=9000)
+    expect(page.locator(".session[aria-current=page]")).to_contain_text("Finished")
     site.shot(page, "finished")
 
 

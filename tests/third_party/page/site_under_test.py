@@ -5,6 +5,12 @@ import re
 import time
 import urllib.request
 
+from playwright.sync_api import expect
+
+# How long anything may take, in milliseconds: builds of other things may run beside.
+PATIENCE = 30_000
+expect.set_options(timeout=PATIENCE)
+
 MOBILE, DESKTOP = (360, 740), (1400, 860)
 
 # What the browser refuses by the content policy is told to the page; the tests keep it.
@@ -26,7 +32,7 @@ class Site:
             context.add_init_script(LISTEN)
             self.contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(8000)
+        page.set_default_timeout(PATIENCE)
 
         def hear(message):
             # What the browser itself says of a refused or a lost request is no fault of the page.

@@ -2,19 +2,17 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::diagnostic::Severity;
-use crate::host::graph::taken;
+use crate::host::graph::{GraphFormat, chart, taken};
 use crate::host::journal::tail::joined;
 use crate::host::launch::{Choices, Launch, LaunchError};
 use crate::host::profile::Profile;
 use crate::host::resource::prices::PriceTable;
 use crate::host::travel::Run;
-use crate::lang::analysis::Analysis;
 use crate::lang::analysis::diff::matching::Matching;
-use crate::lang::program::{PlaybookId, Program};
-use crate::lang::spelling::nearest;
+use crate::lang::program::Program;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::n_of;
@@ -52,35 +50,18 @@ pub(crate) struct GraphArguments {
     tools: Vec<PathBuf>,
 }
 
-/// What a graph is written as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum GraphFormat {
-    Mermaid,
-    Dot,
-    Svg,
-    Json,
-}
-
 /// Draws.
 pub(crate) fn graph(console: &Console, arguments: &GraphArguments) -> Result<Exit, Failure> {
     let given = if arguments.files.is_empty() { None } else { Some(program(console, arguments)?) };
     let session = arguments.session.as_ref().map(|id| session(console, arguments, id)).transpose()?;
     let ran = session.as_ref().map(|(run, _)| &*run.program);
     let Some(program) = given.as_ref().or(ran) else { return Ok(Exit::Finished) };
-    let analysis = Analysis::new(program);
-    let mut chart = match &arguments.flow {
-        Some(name) => analysis.flow_chart(playbook(program, name)?),
-        None => analysis.chart(),
-    };
+    let chart = chart(program, arguments.flow.as_deref());
+    let mut chart = chart.map_err(|why| Failure::wrong(format!("--flow: {why}")))?;
     if let Some((run, spent)) = &session {
         chart = chart.with_taken(&taken(run, spent).in_other(&Matching::new(&run.program, program)));
     }
-    put(&match arguments.format {
-        GraphFormat::Mermaid => chart.mermaid(),
-        GraphFormat::Dot => chart.dot(),
-        GraphFormat::Svg => chart.svg(),
-        GraphFormat::Json => format!("{}\n", serde_json::json!(chart)),
-    })?;
+    put(&arguments.format.write(&chart))?;
     Ok(Exit::Finished)
 }
 
@@ -104,29 +85,4 @@ fn session(console: &Console, arguments: &GraphArguments, id: &str) -> Result<(R
     spent.add(&records, &PriceTable::default()).map_err(session_failure)?;
     let run = Run::stored(joined(records, false)).map_err(session_failure)?;
     Ok((run, spent))
-}
-
-/// The playbook of this name, `Agent.Playbook` where several have it.
-fn playbook(program: &Program, name: &str) -> Result<PlaybookId, Failure> {
-    let found: Vec<PlaybookId> = program.playbooks_named(name).map(|playbook| playbook.id).collect();
-    let names = || program.playbooks.iter().map(|playbook| program.unique_name(playbook.id));
-    match found[..] {
-        [only] => Ok(only),
-        [] if program.find_plan(name).is_some() => Err(Failure::wrong(format!(
-            "--flow: `{name}` is a plan; `playhouse plan explain FILE --format mermaid` draws it"
-        ))),
-        [] => Err(Failure::wrong(match nearest(name, names()) {
-            Some(near) => format!("--flow: there is no playbook `{name}`; did you mean `{near}`?"),
-            None => {
-                format!("--flow: there is no playbook `{name}`; there are {}", names().collect::<Vec<_>>().join(", "))
-            }
-        })),
-        [..] => {
-            let names: Vec<String> = found.iter().map(|id| program.unique_name(*id)).collect();
-            Err(Failure::wrong(format!(
-                "--flow: several agents have a playbook `{name}`; name one of {}",
-                names.join(", ")
-            )))
-        }
-    }
 }

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
-
 use crate::host::eval::user::ENDING as USER;
+use crate::host::walk::files_below;
 use crate::lang::kind::{TEST, TRIGGERS};
 use crate::serve::cli::machinery::console::Failure;
 use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
@@ -52,8 +51,7 @@ pub(super) fn tests_below(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// All files that `path` means: itself, or those anywhere below whose names end so, sorted. What is hidden, and what a
-/// `.gitignore` names, is left out there; links to folders are not followed, they may lead in circles.
+/// All files that `path` means: itself, or those of a project anywhere below whose names end so ([`files_below`]).
 pub(crate) fn find(path: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let wrong = |cause: &dyn std::fmt::Display| {
         Failure::wrong(format!("{}: cannot read: {cause}; check the path", path.display()))
@@ -69,16 +67,10 @@ pub(crate) fn find(path: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> R
         files.push(path.to_owned());
         return Ok(());
     }
-    let mut walk = WalkBuilder::new(path);
-    // The settings of one person's Git are no matter of a project.
-    walk.git_global(false).git_exclude(false).ignore(false).require_git(false);
-    for entry in walk.sort_by_file_name(std::ffi::OsStr::cmp).build() {
-        let entry = entry.map_err(|cause| wrong(&cause))?;
-        let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir());
-        let name = entry.file_name().to_string_lossy();
-        if !is_folder && endings.iter().any(|ending| name.ends_with(ending)) {
-            let found = entry.path();
-            let found = if path == Path::new(".") { found.strip_prefix(path).unwrap_or(found) } else { found };
+    for found in files_below(path) {
+        let found = found.map_err(|cause| wrong(&cause))?;
+        if endings.iter().any(|ending| found.to_string_lossy().ends_with(ending)) {
+            let found = if path == Path::new(".") { found.strip_prefix(path).unwrap_or(&found) } else { &found };
             files.push(found.to_owned());
         }
     }

@@ -1,0 +1,160 @@
+//! Which files of the folders that an editor has open name which others: a file is judged inside the programs that import
+//! it, and what names a file goes with it when it moves (spec `editors.md`, sections 1 and 4).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::host::library::is_library;
+use crate::host::program::plain;
+use crate::host::walk::files_below;
+use crate::lang::files::case::Case;
+use crate::lang::files::case_file::mention::MentionKind;
+use crate::lang::imports;
+use crate::lang::kind::{self, case_of};
+use crate::serve::lsp::documents::Documents;
+use crate::span::{FileId, Span};
+
+/// So many files of a folder are looked at: somebody may open all that they have.
+const MAX_FILES: usize = 5_000;
+
+/// A longer file is not read.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// What names files, by their names' endings; nothing else is read.
+const ENDINGS: [&str; 3] = [".md", ".markdown", ".pb"];
+
+/// The files that name others.
+#[derive(Debug, Default)]
+pub(super) struct Workspace(BTreeMap<String, BTreeSet<String>>);
+
+/// A place where a file names another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    /// Where the path stands.
+    pub(super) span: Span,
+    /// The path as it is written.
+    path: String,
+    /// The file that is meant.
+    pub(super) file: PathBuf,
+}
+
+/// What a text names: of a playbook its imports, of a test or table its program and tools. Files of the library and addresses
+/// are left out.
+pub(super) fn links(name: &str, text: &str) -> Vec<Link> {
+    let written: Vec<(Span, String)> = if case_of(name).is_some() {
+        let read = kind::of(name, text).and_then(|kind| Case::read(kind, FileId::default(), text));
+        let mentions = read.map(|read| read.mentions).unwrap_or_default().into_iter();
+        let path = |kind| match kind {
+            MentionKind::Program(path) | MentionKind::Tools(path) => Some(path),
+            MentionKind::Entry(_)
+            | MentionKind::Playbook(_)
+            | MentionKind::Callable(_)
+            | MentionKind::Line(_)
+            | MentionKind::Trigger(_) => None,
+        };
+        mentions.filter_map(|mention| Some((mention.span, path(mention.kind)?))).collect()
+    } else {
+        imports(text).into_iter().map(|import| (import.span, import.path)).collect()
+    };
+    let is_file = |path: &str| !path.is_empty() && !is_library(path) && !path.contains("://");
+    let files = written.into_iter().filter(|(_, path)| is_file(path));
+    files.map(|(span, path)| Link { span, file: beside(name, &path), path }).collect()
+}
+
+/// A file that the one called `name` names, by its path.
+pub(super) fn beside(name: &str, path: &str) -> PathBuf {
+    plain(&Path::new(name).parent().unwrap_or(Path::new("")).join(path))
+}
+
+impl Workspace {
+    /// Looks at all files of the folders. What cannot be read is passed over.
+    pub(super) fn survey(folders: &[PathBuf]) -> Workspace {
+        let mut workspace = Workspace::default();
+        let nothing_open = Documents::default();
+        let files = folders.iter().flat_map(|folder| files_below(folder)).filter_map(Result::ok).take(MAX_FILES);
+        files.for_each(|file| workspace.look(&file.to_string_lossy(), &nothing_open));
+        workspace
+    }
+
+    /// Looks at a file again: it may be another one now, or gone.
+    pub(super) fn look(&mut self, name: &str, documents: &Documents) {
+        if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            return;
+        }
+        let named = text_of(name, documents).map(|text| links(name, &text)).unwrap_or_default();
+        let named: BTreeSet<String> = named.into_iter().map(|link| link.file.to_string_lossy().into_owned()).collect();
+        if named.is_empty() {
+            self.0.remove(name);
+        } else {
+            self.0.insert(name.to_owned(), named);
+        }
+    }
+
+    /// The programs that import a file, by the files that they begin with: those that nobody imports.
+    pub(super) fn programs_of(&self, name: &str) -> Vec<String> {
+        let (mut seen, mut found) = (BTreeSet::from([name]), Vec::new());
+        let mut pending = vec![name];
+        while let Some(inner) = pending.pop() {
+            let outer: Vec<&str> = self.naming(inner).filter(|outer| case_of(outer).is_none()).collect();
+            if outer.is_empty() && inner != name {
+                found.push(inner.to_owned());
+            }
+            pending.extend(outer.into_iter().filter(|outer| seen.insert(outer)));
+        }
+        found
+    }
+
+    fn naming<'w>(&'w self, file: &'w str) -> impl Iterator<Item = &'w str> {
+        self.0.iter().filter(move |(_, named)| named.contains(file)).map(|(name, _)| &**name)
+    }
+
+    /// What is to be written where, by file, so that all that is named is still named when files or folders have moved, each
+    /// from a path to another one. The places are those before the move.
+    pub(super) fn moved(
+        &self,
+        moves: &[(PathBuf, PathBuf)],
+        documents: &Documents,
+    ) -> Vec<(String, String, Vec<(Span, String)>)> {
+        let place = |path: &Path| {
+            let mut places = moves.iter().filter_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)));
+            places.next().map_or_else(|| path.to_owned(), |place| plain(&place))
+        };
+        let mut edited = Vec::new();
+        for name in self.0.keys() {
+            let after = place(Path::new(name));
+            let Some(text) = text_of(name, documents) else { continue };
+            let edit = |link: Link| {
+                let file = place(&link.file);
+                // Two that move together name each other as they did.
+                let is_still_meant = beside(&after.to_string_lossy(), &link.path) == file;
+                let written = (!is_still_meant).then(|| path_between(after.parent()?, &file)).flatten()?;
+                Some((link.span, written))
+            };
+            let edits: Vec<(Span, String)> = links(name, &text).into_iter().filter_map(edit).collect();
+            if !edits.is_empty() {
+                edited.push((name.clone(), text, edits));
+            }
+        }
+        edited
+    }
+}
+
+/// The text of a file: as it is open, else as it is on the disk; none: it cannot be read, or is longer than any text that is.
+fn text_of(name: &str, documents: &Documents) -> Option<String> {
+    if let Some(document) = documents.get(name) {
+        return (!document.is_too_long()).then(|| document.text().as_str().to_owned());
+    }
+    std::fs::metadata(name).ok().filter(|found| found.is_file() && found.len() <= MAX_BYTES)?;
+    std::fs::read_to_string(name).ok()
+}
+
+/// A file's path, as it is written in a file of this folder; none: no path leads there, or it is no text.
+fn path_between(folder: &Path, file: &Path) -> Option<String> {
+    let is_same = |(one, other): &(std::path::Component<'_>, std::path::Component<'_>)| one == other;
+    let n_same = folder.components().zip(file.components()).take_while(is_same).count();
+    let up = folder.components().skip(n_same).map(|_| "..");
+    let down = file.components().skip(n_same).map(|component| component.as_os_str().to_str());
+    let parts: Option<Vec<&str>> = up.map(Some).chain(down).collect();
+    (n_same > 0).then_some(())?;
+    Some(parts?.join("/"))
+}
