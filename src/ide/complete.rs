@@ -10,8 +10,8 @@ use playhouse_lang::span::{FileId, Span};
 use playhouse_lang::value::Value;
 use playhouse_lang::{trigger_examples, wordings};
 
-use crate::View;
 use crate::occurrences::{Occurrence, Role, Symbol};
+use crate::{View, keys};
 
 /// What a proposal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,10 @@ pub enum ProposalKind {
     Wording,
     /// A heading, or a line that begins with a sign.
     Heading,
+    /// A key of front matter or metadata.
+    Key,
+    /// One of its values.
+    Value,
 }
 
 /// Something that can be written.
@@ -47,7 +51,7 @@ impl View {
     /// What can be written at an offset of a file whose text is now `text`. After a `$` the variables of the playbook, its
     /// own first; after a variable's dot the parts of its first value; at the beginning of a line of `### Steps` or
     /// `### Triggers` the wordings that are read; in both, after the beginning of a word, playbooks, tools and plans; after
-    /// the signs of a heading the sections that are not there yet.
+    /// the signs of a heading the sections that are not there yet; in front matter and metadata keys and their values.
     pub fn complete(&self, file: FileId, text: &str, offset: usize) -> Vec<Proposal> {
         let Some(before) = text.get(..offset) else { return Vec::new() };
         let begun = before.len() - before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
@@ -71,15 +75,16 @@ impl View {
             let span = Span::new(file, offset - 1, offset);
             return vec![Proposal { kind: ProposalKind::Heading, text, detail: "another file".to_owned(), span }];
         }
-        let (wordings, is_line) = match part {
-            Part::Section(SectionKind::Steps) => (line_wordings(span), true),
-            Part::Section(SectionKind::Triggers) => (trigger_wordings(span), true),
-            Part::Section(SectionKind::Notes) | Part::Agent | Part::Playbook => (Vec::new(), false),
+        let wordings = match part {
+            Part::Section(SectionKind::Steps) => line_wordings(span),
+            Part::Section(SectionKind::Triggers) => trigger_wordings(span),
+            Part::Section(SectionKind::Notes) => return Vec::new(),
+            Part::Agent | Part::Playbook => return keys::proposals(file, text, offset),
         };
         let is_after_bullet = matches!(head.trim_start(), "- " | "* " | "+ ");
         let mut proposals = if is_after_bullet { wordings } else { Vec::new() };
         // Where nothing has been typed everything would be proposed, in the middle of prose.
-        if is_line && (is_after_bullet || begun > 0) {
+        if is_after_bullet || begun > 0 {
             proposals.extend(self.callables(file, span));
         }
         proposals

@@ -7,7 +7,7 @@ use playhouse_lang::program::{Playbook, PlaybookId, Program, Step};
 use playhouse_lang::span::{FileId, Span};
 
 use crate::occurrences::{Occurrence, Role, Symbol};
-use crate::{At, View};
+use crate::{At, View, keys};
 
 /// What is told, and of which place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,10 @@ pub struct Hover {
 impl View {
     /// What is told of what stands at an offset; none: there is nothing to tell.
     pub fn hover(&self, file: FileId, offset: usize) -> Option<Hover> {
-        match self.at(file, offset)? {
+        let Some(at) = self.at(file, offset) else {
+            return keys::hover(file, &self.program().sources.get(file)?.text, offset);
+        };
+        match at {
             At::Name(place) => Some(Hover { text: self.name_text(place), span: place.span }),
             At::Line(playbook, step) => Some(Hover { text: self.line_text(playbook, step), span: step.span }),
             At::Trigger(trigger) => {
@@ -119,7 +122,7 @@ fn line_name(program: &Program, span: Span) -> Option<String> {
 }
 
 /// Text of the program inside of Markdown: it is never read as Markdown.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let text = text.replace('\n', " ");

@@ -9,6 +9,7 @@ pub mod calls;
 pub mod cases;
 pub mod complete;
 pub mod hover;
+mod keys;
 pub mod occurrences;
 pub mod outline;
 pub mod rename;

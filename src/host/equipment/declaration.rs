@@ -15,7 +15,7 @@ use crate::host::tool::generation::Generation;
 use crate::host::tool::policy::{Policies, ToolPolicy};
 use crate::lang::expr::scan_name;
 use crate::lang::program::{FrontMatter, ToolList};
-use crate::lang::source::front_matter::DECLARATIONS;
+use crate::lang::source::keys::DECLARATIONS;
 use crate::span::{LineIndex, Sources};
 use crate::value::{Map, Value};
 

@@ -34,7 +34,8 @@ use crate::program::{
     Trigger, TriggerIndex, TriggerKind, USER_MESSAGE,
 };
 use crate::source::ast::Body;
-use crate::source::front_matter::{DECLARATIONS, meant_key};
+use crate::source::front_matter::meant_key;
+use crate::source::keys::DECLARATIONS;
 use crate::source::parse::is_code;
 use crate::source::{ImportRequest, SourceText};
 use crate::span::Span;

@@ -2,36 +2,15 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::spelling::nearest;
+use crate::source::keys::{self, FRONT_MATTER};
 use crate::source::line_length;
-
-/// The keys that each file of a program brings its own of: what is declared beside playbooks.
-pub const DECLARATIONS: [&str; 4] = ["mcp", "plugins", "resources", "tools"];
-
-/// The keys of front matter that mean something; others are for people and other programs.
-pub const KEYS: [&str; 13] = [
-    "classifier",
-    "import",
-    "limits",
-    "mcp",
-    "model",
-    "name",
-    "playhouse",
-    "plugins",
-    "resources",
-    "resume",
-    "starts_in_think",
-    "tools",
-    "variables",
-];
 
 /// The key of front matter that this one was probably meant to be; none: it is one, or nothing like any.
 pub(crate) fn meant_key(key: &str) -> Option<&'static str> {
     match key {
         // The lists stand under `tools:`.
         "allow" | "deny" => Some("tools"),
-        key if KEYS.contains(&key) => None,
-        key => nearest(key, KEYS.into_iter()),
+        key => keys::meant(FRONT_MATTER, key),
     }
 }
 
@@ -78,7 +57,7 @@ fn find_lost(text: &str, from: usize) -> Option<(Range<usize>, &'static str)> {
             let key =
                 key.and_then(|line| if line.is_empty() { below.find(|line| !line.is_empty()) } else { Some(line) });
             let key = key.and_then(key_of);
-            if key.is_some_and(|key| is_first || KEYS.contains(&key) || meant_key(key).is_some()) {
+            if key.is_some_and(|key| is_first || keys::find(FRONT_MATTER, key).is_some() || meant_key(key).is_some()) {
                 let mark = text[at..end].trim_end();
                 let advice = match mark {
                     "---" if at == from => "it is not closed; write `---` on a line of its own below it",
@@ -103,7 +82,7 @@ fn is_mark(line: &str) -> bool {
 }
 
 /// The key of a line `key: value` or `key = value`.
-fn key_of(line: &str) -> Option<&str> {
+pub(crate) fn key_of(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(['"', '\'']);
     let length = line.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(line.len());
     let (key, rest) = line.split_at(length);

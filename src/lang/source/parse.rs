@@ -2,35 +2,15 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::spelling::nearest;
 use crate::source::ast::{
     AgentTree, Body, Fence, FileTree, HeadingTree, Import, ItemTree, Metadata, PlaybookTree, Section, SectionKind,
 };
 use crate::source::front_matter::{self, Found};
+use crate::source::keys::{AGENT, Key, PLAYBOOK, find, meant};
 use crate::source::line_length;
 use crate::source::markdown;
 use crate::source::markdown::{Block, Item};
 use crate::span::{FileId, Span};
-
-/// The keys that are metadata of an agent; any other `key: value` line is description.
-const AGENT_KEYS: [&str; 8] = ["model", "variables", "tools", "remote", "mcp", "startup_mode", "limits", "hidden"];
-
-/// The keys that are metadata of a playbook.
-const PLAYBOOK_KEYS: [&str; 13] = [
-    "public",
-    "strict",
-    "limits",
-    "tools",
-    "model",
-    "execution_mode",
-    "export",
-    "exported",
-    "cli_entry",
-    "hidden",
-    "meeting",
-    "required_attendees",
-    "optional_attendees",
-];
 
 /// What comes after this line is not formatted.
 pub(crate) const FORMAT_OFF: &str = "<!-- fmt: off -->";
@@ -105,21 +85,21 @@ impl Builder<'_> {
         let mut tree = FileTree { file: self.file, front_matter, lost_front_matter, preamble, agents: Vec::new() };
         for segment in self.segments() {
             let Some(heading) = segment.heading.clone() else {
-                self.add_body(&mut tree.preamble.body, from..segment.end, &segment.blocks, &AGENT_KEYS);
+                self.add_body(&mut tree.preamble.body, from..segment.end, &segment.blocks, AGENT);
                 continue;
             };
             let title = self.heading(heading.clone());
             let content = heading.end..segment.end;
             if let Start::Agent = segment.start {
                 let mut body = Body::default();
-                self.add_body(&mut body, content, &segment.blocks, &AGENT_KEYS);
+                self.add_body(&mut body, content, &segment.blocks, AGENT);
                 tree.agents.push(AgentTree { heading: Some(title), body, playbooks: Vec::new() });
                 continue;
             }
             let agent = tree.agents.last_mut().unwrap_or(&mut tree.preamble);
             if let Start::Playbook = segment.start {
                 let mut body = Body::default();
-                self.add_body(&mut body, content, &segment.blocks, &PLAYBOOK_KEYS);
+                self.add_body(&mut body, content, &segment.blocks, PLAYBOOK);
                 let span = Span::new(self.file, heading.start, segment.end);
                 agent.playbooks.push(PlaybookTree { heading: title, body, sections: Vec::new(), span });
                 continue;
@@ -202,7 +182,7 @@ impl Builder<'_> {
         HeadingTree { marks: Span::new(self.file, marks.start, marks.end), title }
     }
 
-    fn add_body(&self, body: &mut Body, range: Range<usize>, blocks: &Range<usize>, keys: &[&'static str]) {
+    fn add_body(&self, body: &mut Body, range: Range<usize>, blocks: &Range<usize>, keys: &'static [Key]) {
         let start = self.add_metadata(body, range.clone(), keys);
         let mut cuts = Vec::new();
         // Where later metadata ends: Markdown may take its YAML list for a list.
@@ -336,7 +316,7 @@ impl Builder<'_> {
     }
 
     /// Reads metadata lines at the beginning of `range`; gives where the text after them begins.
-    fn add_metadata(&self, body: &mut Body, range: Range<usize>, keys: &[&'static str]) -> usize {
+    fn add_metadata(&self, body: &mut Body, range: Range<usize>, keys: &'static [Key]) -> usize {
         let mut at = range.start;
         let mut rest = at;
         let mut in_block = false;
@@ -359,13 +339,14 @@ impl Builder<'_> {
             let key_length = line[indent..].bytes().take_while(|b| b.is_ascii_lowercase() || *b == b'_').count();
             let key = &line[indent..indent + key_length];
             let is_key = key_length > 0 && line[indent + key_length..].starts_with(':');
-            if !in_block && (indent > 0 || !is_key || !keys.contains(&key)) {
+            let is_known = is_key && find(keys, key).is_some();
+            if !in_block && (indent > 0 || !is_known) {
                 body.near_metadata = self.near_metadata(at + indent..at + line.len(), keys);
                 break;
             }
             let value_start = if is_key { at + indent + key_length + 1 } else { at };
             let value_end = self.end_of_value(end, indent, range.end);
-            if is_key && keys.contains(&key) {
+            if is_known {
                 let key = Span::new(self.file, at + indent, at + indent + key_length);
                 let value = trimmed(self.file, self.text, value_start..value_end);
                 body.metadata.push(Metadata { key, value });
@@ -379,10 +360,10 @@ impl Builder<'_> {
     }
 
     /// A line with a misspelt key, if its value is one that no sentence has.
-    fn near_metadata(&self, line: Range<usize>, keys: &[&'static str]) -> Option<(Span, &'static str)> {
+    fn near_metadata(&self, line: Range<usize>, keys: &'static [Key]) -> Option<(Span, &'static str)> {
         let (key, value) = self.text[line.clone()].split_once(':')?;
         let is_value = value.trim_start().starts_with(['[', '{']) || matches!(value.trim(), "true" | "false");
-        let meant = nearest(key, keys.iter().copied()).filter(|meant| is_value && *meant != key)?;
+        let meant = meant(keys, key).filter(|_| is_value)?;
         Some((Span::new(self.file, line.start, line.start + key.len()), meant))
     }
 
@@ -393,7 +374,7 @@ impl Builder<'_> {
         body: &mut Body,
         text: Range<usize>,
         limit: usize,
-        keys: &[&'static str],
+        keys: &'static [Key],
         cuts: &mut Vec<Range<usize>>,
     ) -> usize {
         let mut at = text.start;
@@ -401,7 +382,7 @@ impl Builder<'_> {
             let end = at + line_length(&self.text[at..]);
             let line = &self.text[at..end];
             let key = line.split(':').next().unwrap_or("");
-            let is_key = key.len() < line.len() && key != "model" && keys.contains(&key);
+            let is_key = key.len() < line.len() && key != "model" && find(keys, key).is_some();
             let value_end = if is_key { self.end_of_value(end, 0, limit) } else { end };
             if is_key {
                 let value = trimmed(self.file, self.text, at + key.len() + 1..value_end);

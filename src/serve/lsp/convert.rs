@@ -153,7 +153,8 @@ pub(super) fn hierarchy_item(
 pub(super) fn completion(proposal: Proposal, text: Text<'_>, columns: Columns) -> CompletionItem {
     let kind = match proposal.kind {
         ProposalKind::Variable => CompletionItemKind::Variable,
-        ProposalKind::Member => CompletionItemKind::Property,
+        ProposalKind::Member | ProposalKind::Key => CompletionItemKind::Property,
+        ProposalKind::Value => CompletionItemKind::Value,
         ProposalKind::Wording => CompletionItemKind::Snippet,
         ProposalKind::Heading => CompletionItemKind::Keyword,
         ProposalKind::Playbook => CompletionItemKind::Function,

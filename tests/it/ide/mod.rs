@@ -226,7 +226,11 @@ fn every_question_at_every_offset_has_an_answer_inside_its_file() {
 
 #[test]
 fn any_text_has_answers() {
-    const PIECES: [&str; 24] = [
+    const PIECES: [&str; 28] = [
+        "---\n",
+        "pu",
+        "strict: ",
+        "metadata:\n  public: true\n",
         "# A\n",
         "## B($x: int)\n",
         "### Steps\n",
