@@ -306,7 +306,11 @@ pub(crate) fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) ->
         if let Some(near) = meant_key(&setting.key) {
             let (span, message) = (setting.place_of(&setting.key), format!("`{}` has no effect here", setting.key));
             let warning = Diagnostic::warning("unknown-setting", span, message);
-            diagnostics.push(warning.with_fix(format!("write `{near}`"), span, near));
+            diagnostics.push(match &*setting.key {
+                // Below `tools` alone its names would be those of what is allowed.
+                "deny" => warning.with_note("write `tools: {deny: [NAME]}`"),
+                _ => warning.with_fix(format!("write `{near}`"), span, near),
+            });
         }
         if let Some(first) = first.get(setting.key.as_str()) {
             let message = format!("`{}` is set in another file already; this one has no effect", setting.key);
