@@ -54,6 +54,8 @@ pub struct Environment {
     pub no_color: bool,
     /// `XDG_STATE_HOME`, or `$HOME/.local/state`.
     pub state_home: Option<PathBuf>,
+    /// Where what can be made again is kept: `XDG_CACHE_HOME`, or `~/.cache`.
+    pub cache_home: Option<PathBuf>,
     /// `PLAYHOUSE_SESSIONS`: where sessions are kept that have no place of their own, a folder or a store.
     pub sessions: Option<PathBuf>,
     /// `PLAYHOUSE_LOCAL_PORTS`: where servers of models are looked for on this machine.
@@ -185,6 +187,7 @@ impl Environment {
             log: get("PLAYHOUSE_LOG"),
             no_color: get("NO_COLOR").is_some(),
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
+            cache_home: folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache"))),
             sessions: get("PLAYHOUSE_SESSIONS").map(PathBuf::from),
             local_ports: get("PLAYHOUSE_LOCAL_PORTS"),
             otel: OtelEnvironment {

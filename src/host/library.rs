@@ -1,6 +1,9 @@
 //! The library: playbooks that come with the binary. Programs import them as `playhouse:confirm`; a file on disk
 //! never stands in for one of them.
 
+#[cfg(feature = "lsp")]
+use std::path::Path;
+
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::lang::spelling::nearest;
 use crate::span::Sources;
@@ -73,6 +76,30 @@ pub fn find(path: &str) -> Result<LibraryFile, String> {
         Some(name) => format!("the library has no such file; did you mean `{SCHEME}{name}`? It has {}", all.join(", ")),
         None => format!("the library has no such file; it has {}", all.join(", ")),
     })
+}
+
+/// Writes all files below a folder, for those who can only open files: `playhouse:confirm` as `confirm.md`, which nobody may
+/// change.
+///
+/// # Errors
+/// One cannot be written.
+#[cfg(feature = "lsp")]
+pub(crate) fn copy_to(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for LibraryFile { path, text, .. } in FILES {
+        let copy = folder.join(format!("{}.md", path.trim_start_matches(SCHEME)));
+        if std::fs::read_to_string(&copy).is_ok_and(|there| there == text) {
+            continue;
+        }
+        // Whole or not at all: two editors may do so at once.
+        let mut written = tempfile::NamedTempFile::new_in(folder)?;
+        std::io::Write::write_all(&mut written, text.as_bytes())?;
+        let mut permissions = written.as_file().metadata()?.permissions();
+        permissions.set_readonly(true);
+        written.as_file().set_permissions(permissions)?;
+        written.persist(&copy).map_err(|error| error.error)?;
+    }
+    Ok(())
 }
 
 /// A program that holds nothing but the file with this path, so that it can be checked by itself: its name and text.

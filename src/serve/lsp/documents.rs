@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use gen_lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 
+use crate::host::config::Environment;
+use crate::host::library;
 use crate::lang::kind::{self, Kind};
 use crate::span::{SourceFile, Span};
 
@@ -185,12 +188,24 @@ impl Documents {
     }
 }
 
+/// Copies of the library's files, which an editor can open; none: there is no place for them.
+static LIBRARY: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    let version = concat!("playhouse/library-", env!("CARGO_PKG_VERSION"));
+    let folder = Environment::read().cache_home?.join(version);
+    library::copy_to(&folder).inspect_err(|error| tracing::warn!(%error, "the library is not shown")).ok()?;
+    Some(folder)
+});
+
 /// What a program calls a file: its path; of what is in no file the address.
 pub(super) fn name_of(uri: &Uri) -> String {
-    uri.to_file_path().map_or_else(|()| uri.to_string(), |path| path.to_string_lossy().into_owned())
+    let Ok(path) = uri.to_file_path() else { return uri.to_string() };
+    let inside = LIBRARY.as_deref().and_then(|folder| path.strip_prefix(folder).ok()?.to_str()?.strip_suffix(".md"));
+    inside.map_or_else(|| path.to_string_lossy().into_owned(), |name| format!("{}{name}", library::SCHEME))
 }
 
 /// The address of a program's file.
 pub(super) fn uri_of(name: &str) -> Option<Uri> {
-    Uri::from_file_path(PathBuf::from(name)).ok().or_else(|| Uri::parse(name).ok())
+    let copy = |name: &str| Some(LIBRARY.as_deref()?.join(format!("{name}.md")));
+    let path = name.strip_prefix(library::SCHEME).and_then(copy).unwrap_or_else(|| PathBuf::from(name));
+    Uri::from_file_path(path).ok().or_else(|| Uri::parse(name).ok())
 }

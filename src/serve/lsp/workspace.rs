@@ -38,8 +38,7 @@ pub(super) struct Link {
     pub(super) file: PathBuf,
 }
 
-/// What a text names: of a playbook its imports, of a test or table its program and tools. Files of the library and addresses
-/// are left out.
+/// What a text names: of a playbook its imports, of a test or table its program and tools. Addresses are left out.
 pub(super) fn links(name: &str, text: &str) -> Vec<Link> {
     let written: Vec<(Span, String)> = if case_of(name).is_some() {
         let read = kind::of(name, text).and_then(|kind| Case::read(kind, FileId::default(), text));
@@ -56,9 +55,9 @@ pub(super) fn links(name: &str, text: &str) -> Vec<Link> {
     } else {
         imports(text).into_iter().map(|import| (import.span, import.path)).collect()
     };
-    let is_file = |path: &str| !path.is_empty() && !is_library(path) && !path.contains("://");
-    let files = written.into_iter().filter(|(_, path)| is_file(path));
-    files.map(|(span, path)| Link { span, file: beside(name, &path), path }).collect()
+    let files = written.into_iter().filter(|(_, path)| !path.is_empty() && !path.contains("://"));
+    let file = |path: &str| if is_library(path) { PathBuf::from(path) } else { beside(name, path) };
+    files.map(|(span, path)| Link { span, file: file(&path), path }).collect()
 }
 
 /// A file that the one called `name` names, by its path.
@@ -124,6 +123,9 @@ impl Workspace {
             let after = place(Path::new(name));
             let Some(text) = text_of(name, documents) else { continue };
             let edit = |link: Link| {
+                if is_library(&link.path) {
+                    return None;
+                }
                 let file = place(&link.file);
                 // Two that move together name each other as they did.
                 let is_still_meant = beside(&after.to_string_lossy(), &link.path) == file;

@@ -92,6 +92,28 @@ fn what_a_file_names_can_be_followed() {
     editor.end();
 }
 
+/// What comes with the program is opened as a file that nobody can change, and is still what it is.
+#[test]
+fn the_library_can_be_read() {
+    let desk = "# Desk\n\n!import playhouse:confirm\n\n## Main\n\n### Steps\n\n- Confirm(\"Go?\")\n";
+    let mut editor = Editor::start(Run::new().file("desk.md", desk), &["utf-8"]);
+    editor.open("desk.md");
+    let definition = editor.ask_at("textDocument/definition", "desk.md", (8, 4));
+    let links = editor.ask_at("textDocument/documentLink", "desk.md", (0, 0));
+    assert_eq!(links[0]["target"], definition[0]["uri"]);
+    let path = definition[0]["uri"].as_str().unwrap().strip_prefix("file://").unwrap().to_owned();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("## Confirm("), "{text}");
+    assert!(std::fs::metadata(&path).unwrap().permissions().readonly());
+    let document = json!({"uri": definition[0]["uri"], "languageId": "markdown", "version": 1, "text": text});
+    editor.tell("textDocument/didOpen", json!({"textDocument": document}));
+    let asked = json!({"textDocument": {"uri": definition[0]["uri"]}, "position": definition[0]["range"]["start"],
+        "context": {"includeDeclaration": false}});
+    let references = editor.ask("textDocument/references", asked);
+    assert_eq!(references[0]["uri"], editor.uri("desk.md"), "{references}");
+    editor.end();
+}
+
 #[test]
 fn a_selection_grows() {
     let mut editor = Editor::start(desk(), &["utf-8"]);
