@@ -5,10 +5,10 @@ use crate::english::triggers::conditions::strip_when;
 use crate::lower::lower_alone;
 use crate::lower::settings::read_front_matter;
 use crate::plan::PlanLanguage;
-use crate::program::{Loop, Step, StepKind, Trigger, TriggerKind};
+use crate::program::{Loop, Playbook, Step, StepKind, Trigger, TriggerKind};
 use crate::source::ast::{FileTree, Section, SectionKind};
 use crate::source::parse::{parse, read_beginning};
-use crate::span::{FileId, Span};
+use crate::span::FileId;
 use crate::value::Value;
 
 /// How the names of scripted conversations end.
@@ -89,17 +89,18 @@ fn reads_as_playbook(tree: &FileTree, text: &str) -> bool {
     // At another level these headings are read, too, but there they stand in many a text.
     let is_ours = |section: &Section| section.kind != SectionKind::Notes && section.heading.marks.range().len() == 3;
     let playbooks = [&tree.preamble].into_iter().chain(&tree.agents).flat_map(|agent| &agent.playbooks);
-    let titles =
-        playbooks.filter(|playbook| playbook.sections.iter().any(is_ours)).map(|playbook| playbook.heading.title);
-    let titles: Vec<Span> = titles.collect();
+    let playbooks: Vec<_> = playbooks.filter(|playbook| playbook.sections.iter().any(is_ours)).collect();
     // Most files end here, before a line is read.
-    if titles.is_empty() {
-        return false;
-    }
-    let (program, _) = lower_alone(text);
-    program.playbooks.iter().filter(|playbook| titles.contains(&playbook.title_span)).any(|playbook| {
-        playbook.steps.iter().any(|step| !is_in_words(step)) || playbook.triggers.iter().any(is_trigger)
-    })
+    let Some(first) = playbooks.first() else { return false };
+    let has_ours = |text: &str| {
+        let (program, _) = lower_alone(text);
+        let is_meant = |read: &&Playbook| playbooks.iter().any(|playbook| playbook.heading.title == read.title_span);
+        program.playbooks.iter().filter(is_meant).any(|playbook| {
+            playbook.steps.iter().any(|step| !is_in_words(step)) || playbook.triggers.iter().any(is_trigger)
+        })
+    };
+    // Nearly always the first tells; only names of others that a line has in words may be missing.
+    has_ours(&text[..first.span.range().end]) || has_ours(text)
 }
 
 /// Whether a line is free text, or a branch or loop in words: as people write it for each other, too.
