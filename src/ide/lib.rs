@@ -6,6 +6,7 @@
 
 pub mod actions;
 pub mod calls;
+pub mod case_names;
 pub mod cases;
 pub mod complete;
 pub mod hover;

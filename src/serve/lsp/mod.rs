@@ -4,7 +4,8 @@
 //! - `documents`: the texts that the editor has open, and its positions in them.
 //! - `programs`: which programs there are, loaded with those texts in place of the files'.
 //! - `cases`: the tests and trigger tables among them, held against their programs.
-//! - `answers`: a question to one of them, in the protocol's words (`convert`).
+//! - `answers`: a question to one of them, in the protocol's words (`convert`); `renames` with its
+//!   `edits` of several texts.
 //! - [`serve`]: one connection: changes in order, questions as they come.
 
 mod answers;
@@ -19,9 +20,13 @@ mod convert;
 
 mod documents;
 
+mod edits;
+
 mod programs;
 
 mod registration;
+
+mod renames;
 
 mod server;
 

@@ -99,6 +99,10 @@ fn told(_name: &str, case: &str) -> String {
             for other in view.places(&found.symbol) {
                 let _ = writeln!(text, "  {:?} {}", other.role, place(other.span));
             }
+            for case in cases::all(&files) {
+                let places = view.places_in_case(&found.symbol, &case);
+                places.into_iter().for_each(|span| text.push_str(&cases::place(&case, span)));
+            }
         }
         if let Err(why) = view.renamable(file, offset) {
             let _ = writeln!(text, "cannot be renamed: {why}");
@@ -157,12 +161,23 @@ fn renamed(
 ) -> Result<Vec<SourceText>, String> {
     let renaming = view.rename(file, offset, new)?;
     let mut edited = files.to_vec();
-    for (span, new) in renaming.edits.iter().rev() {
-        let name = &view.program().sources.get(span.file).unwrap().name;
-        let edited = edited.iter_mut().find(|file| *file.name == **name).unwrap();
+    let mut edit = |name: &str, span: Span, new: &str| {
+        let edited = edited.iter_mut().find(|file| *file.name == *name).unwrap();
         edited.text.replace_range(span.range(), new);
+    };
+    for (span, new) in renaming.edits.iter().rev() {
+        edit(&view.program().sources.get(span.file).unwrap().name, *span, new);
     }
-    view.prove(&renaming, &self::view(&edited))?;
+    let cases = cases::all(files);
+    for case in &cases {
+        let edits = view.rename_in_case(&renaming, case).into_iter().rev();
+        edits.for_each(|(span, new)| edit(&case.source().name, span, &new));
+    }
+    let after = self::view(&edited);
+    view.prove(&renaming, &after)?;
+    for (case, written) in cases.iter().zip(&cases::all(&edited)) {
+        view.prove_case(&renaming, case, (&after, written))?;
+    }
     Ok(edited)
 }
 
