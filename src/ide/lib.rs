@@ -9,6 +9,7 @@ pub mod calls;
 pub mod case_names;
 pub mod cases;
 pub mod complete;
+pub mod extract;
 pub mod hover;
 pub mod occurrences;
 pub mod outline;

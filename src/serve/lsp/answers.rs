@@ -312,7 +312,8 @@ impl<'a> Answers<'a> {
         proposals.into_iter().map(|proposal| completion(proposal, here.text, self.columns())).collect()
     }
 
-    /// What can be done about what was found in a range; all mends at once where the editor asks for that.
+    /// What can be done about what was found in a range, and with its lines; all mends at once where the editor asks for
+    /// that.
     pub(super) fn actions(self, asked: &CodeActionParams) -> Vec<CodeActionResponse> {
         let uri = &asked.text_document.uri;
         let Some(here) = self.here(uri) else { return Vec::new() };
@@ -344,6 +345,9 @@ impl<'a> Answers<'a> {
                     ..CodeAction::default()
                 }
             }));
+        }
+        if is_wanted(&CodeActionKind::RefactorExtract) {
+            actions.extend(self.extraction(&name_of(uri), &(start..end)));
         }
         // It is about the whole file, so it is offered where it is asked for.
         if asked.context.only.is_some() && is_wanted(&CodeActionKind::SourceFixAll) {

@@ -22,6 +22,8 @@ pub(super) struct Editor {
     pub(super) commands: Vec<String>,
     /// Whether it can be told later of which files we know the layout.
     pub(super) registers_formatting: bool,
+    /// Whether it shows what cannot be done, with the reason.
+    pub(super) shows_disabled: bool,
 }
 
 impl Editor {
@@ -35,6 +37,7 @@ impl Editor {
         Editor {
             columns: if is_utf8 { Columns::Utf8 } else { Columns::Utf16 },
             registers_formatting: asked["capabilities"]["textDocument"]["formatting"]["dynamicRegistration"] == true,
+            shows_disabled: asked["capabilities"]["textDocument"]["codeAction"]["disabledSupport"] == true,
             commands: commands.filter_map(|command| command.as_str().map(str::to_owned)).collect(),
         }
     }
@@ -79,7 +82,11 @@ pub(super) fn capabilities(editor: &Editor) -> ServerCapabilities {
             ..RenameOptions::default()
         })),
         code_action_provider: Some(CodeActionProvider::CodeActionOptions(CodeActionOptions {
-            code_action_kinds: Some(vec![CodeActionKind::QuickFix, CodeActionKind::SourceFixAll]),
+            code_action_kinds: Some(vec![
+                CodeActionKind::QuickFix,
+                CodeActionKind::RefactorExtract,
+                CodeActionKind::SourceFixAll,
+            ]),
             ..CodeActionOptions::default()
         })),
         completion_provider: Some(CompletionOptions {

@@ -4,8 +4,8 @@
 //! - `documents`: the texts that the editor has open, and its positions in them.
 //! - `programs`: which programs there are, loaded with those texts in place of the files'.
 //! - `cases`: the tests and trigger tables among them, held against their programs.
-//! - `answers`: a question to one of them, in the protocol's words (`convert`); `renames` with its
-//!   `edits` of several texts.
+//! - `answers`: a question to one of them, in the protocol's words (`convert`); `renames` and `extract` with
+//!   their `edits` of several texts.
 //! - [`serve`]: one connection: changes in order, questions as they come.
 
 mod answers;
@@ -21,6 +21,8 @@ mod convert;
 mod documents;
 
 mod edits;
+
+mod extract;
 
 mod programs;
 
