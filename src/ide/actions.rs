@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use playhouse_lang::diagnostic::Diagnostic;
 use playhouse_lang::expr::{ExprKind, scan_name};
-use playhouse_lang::program::CallSite;
+use playhouse_lang::program::{CallSite, Playbook};
 use playhouse_lang::span::{FileId, Span};
 
 use crate::View;
@@ -68,16 +68,21 @@ impl View {
         }
         let caller = self.playbook_at(place.file, place.range().start)?;
         let call = caller.steps.iter().filter_map(|line| line.call()).find(|call| call.callee_span == place)?;
-        let end = caller.span.range().end;
-        let text = self.program().sources.text(caller.span);
+        let written = format!("## {name}({})\n\n### Steps\n- Return\n", parameters(call).join(", "));
+        let edits = vec![self.written_below(caller, &written)];
+        Some(Action { title: format!("write a playbook `{name}`"), edits, finding, is_preferred: false })
+    }
+
+    /// What is to be written where, so that a text stands below a playbook, with an empty line between.
+    pub(crate) fn written_below(&self, playbook: &Playbook, written: &str) -> (Span, String) {
+        let (file, end) = (playbook.span.file, playbook.span.range().end);
+        let text = self.program().sources.text(playbook.span);
         let (before, after) = match (text.ends_with("\n\n"), text.ends_with('\n')) {
             (true, _) => ("", "\n"),
             (false, true) => ("\n", ""),
             (false, false) => ("\n\n", ""),
         };
-        let written = format!("{before}## {name}({})\n\n### Steps\n- Return\n{after}", parameters(call).join(", "));
-        let edits = vec![(Span::new(place.file, end, end), written)];
-        Some(Action { title: format!("write a playbook `{name}`"), edits, finding, is_preferred: false })
+        (Span::new(file, end, end), format!("{before}{written}{after}"))
     }
 
     /// A declaration of the variable that nothing sets, if its agent has none yet: below its heading.

@@ -8,6 +8,7 @@ use playhouse_lang::program::{EntryId, Mode, PlaybookId, StepId};
 use playhouse_lang::span::{FileId, Span};
 
 use crate::View;
+use crate::occurrences::{Occurrence, Role};
 use crate::outline::{Entry, EntryKind};
 
 /// The outline of a test: its sections, each with the first line that stands in it.
@@ -90,6 +91,13 @@ impl View {
                 }
                 (Ok(FoundLine::AnyWithId) | Err(_), _) => Vec::new(),
             },
+            MentionKind::Variable { name, of } => {
+                let symbols = self.variables_named(name, of);
+                let all: Vec<&Occurrence> = symbols.iter().flat_map(|symbol| self.places(symbol)).collect();
+                let with = |role| all.iter().filter(move |place| place.role == role).map(|place| place.span);
+                let defined: Vec<Span> = with(Role::Definition).collect();
+                if defined.is_empty() { with(Role::Write).collect() } else { defined }
+            }
         }
     }
 
@@ -101,6 +109,8 @@ impl View {
             return Some(self.callable_text(name));
         }
         let told = places.iter().filter_map(|place| self.hover(place.file, place.range().start));
-        Some(told.map(|hover| hover.text).collect::<Vec<_>>().join("\n\n"))
+        let mut told: Vec<String> = told.map(|hover| hover.text).collect();
+        told.dedup();
+        Some(told.join("\n\n"))
     }
 }

@@ -6,8 +6,10 @@
 
 pub mod actions;
 pub mod calls;
+pub mod case_names;
 pub mod cases;
 pub mod complete;
+pub mod extract;
 pub mod hover;
 mod keys;
 pub mod occurrences;

@@ -182,7 +182,8 @@ fn mentions(program: &Program, playbook: &Playbook, found: &mut Vec<Occurrence>)
     }
 }
 
-fn variable(playbook: &Playbook, name: &str) -> Symbol {
+/// What a variable of this name is in a playbook.
+pub(crate) fn variable(playbook: &Playbook, name: &str) -> Symbol {
     match playbook.own.get(name) {
         Some(name) => Symbol::Own(playbook.id, name.clone()),
         // Most names are there already.
@@ -192,13 +193,17 @@ fn variable(playbook: &Playbook, name: &str) -> Symbol {
 
 /// The first place of a whole word in a span.
 fn word(program: &Program, span: Span, name: &str) -> Option<Span> {
-    let text = program.sources.text(span);
+    let at = whole_words(program.sources.text(span), name).next()?;
+    Some(Span::new(span.file, span.range().start + at, span.range().start + at + name.len()))
+}
+
+/// Where a name stands in a text as a whole word.
+pub(crate) fn whole_words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_inner = |c: char| c.is_alphanumeric() || c == '_';
-    let is_whole = |at: &usize| {
+    let is_whole = move |at: &usize| {
         !text[..*at].ends_with(is_inner) && !text[*at + name.len()..].starts_with(is_inner) && !name.is_empty()
     };
-    let at = text.match_indices(name).map(|(at, _)| at).find(is_whole)?;
-    Some(Span::new(span.file, span.range().start + at, span.range().start + at + name.len()))
+    text.match_indices(name).map(|(at, _)| at).filter(is_whole)
 }
 
 /// A title's own words.

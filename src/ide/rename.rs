@@ -1,5 +1,6 @@
 //! Another name for something, wherever it stands; and the proof that nothing else has changed.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use playhouse_lang::analysis::diff::renamed::Renamed;
@@ -16,7 +17,30 @@ pub struct Renaming {
     /// What is written in the place of what, by place.
     pub edits: Vec<(Span, String)>,
     symbol: Symbol,
+    old: Arc<str>,
+    /// The new name, and as words.
+    new: [Arc<str>; 2],
     names: Renamed,
+}
+
+impl Renaming {
+    /// What is called otherwise.
+    pub(crate) fn symbol(&self) -> &Symbol {
+        &self.symbol
+    }
+
+    /// What stands in the place of the name where it is written so.
+    pub(crate) fn instead(&self, written: &str, is_title: bool) -> String {
+        let dollar = if written.starts_with('$') { "$" } else { "" };
+        // A title is what was typed; a call is the name, unless it was in words.
+        let is_words = dollar.is_empty() && (is_title || *written != *self.old);
+        format!("{dollar}{}", self.new[usize::from(is_words)])
+    }
+
+    /// How something that has the name in it is written out without it, and without places.
+    pub(crate) fn without_names(&self, named: &dyn Debug) -> String {
+        self.names.without_names(named)
+    }
 }
 
 impl View {
@@ -81,18 +105,14 @@ impl View {
             }
         };
         self.check_free(&symbol, &new_name)?;
-        let edits = self.places(&symbol).map(|place| {
+        let names = Renamed::new([old.clone(), words, new_name.clone(), new_words.clone()]);
+        let mut renaming = Renaming { edits: Vec::new(), symbol, old, new: [new_name, new_words], names };
+        let edit = |place: &Occurrence| {
             let written = self.program().sources.text(place.span);
-            let dollar = if written.starts_with('$') { "$" } else { "" };
-            // A title is what was typed; a call is the name, unless it was in words.
-            let is_words = dollar.is_empty() && (place.role == Role::Definition || *written != *old);
-            (place.span, format!("{dollar}{}", if is_words { &new_words } else { &new_name }))
-        });
-        Ok(Renaming {
-            edits: edits.collect(),
-            symbol: symbol.clone(),
-            names: Renamed::new([old, words, new_name, new_words]),
-        })
+            (place.span, renaming.instead(written, place.role == Role::Definition))
+        };
+        renaming.edits = self.places(&renaming.symbol).map(edit).collect();
+        Ok(renaming)
     }
 
     /// Whether the program with these edits is this one, but for the name.

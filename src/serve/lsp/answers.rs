@@ -1,16 +1,13 @@
 //! Questions of an editor, answered from the programs as they are now. What is not open, or lies outside, has an empty
 //! answer.
 
-use std::collections::{BTreeMap, HashMap};
-
 use gen_lsp_types::{
     ActiveParameter, BaseSymbolInformation, CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall,
     Code, CodeAction, CodeActionKind, CodeActionParams, CodeActionResponse, CodeLens, Command, CompletionItem,
     Contents, Diagnostic, DiagnosticSeverity, DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Documentation,
     FoldingRange, Hover, InlayHint, InlayHintParams, Label, Location, MarkupContent, MarkupKind, Message,
-    ParameterInformation, ParameterInformationLabel, PrepareRenamePlaceholder, PrepareRenameResult, Range,
-    SemanticTokens, SignatureHelp, SignatureInformation, TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
-    WorkspaceSymbol, WorkspaceSymbolLocation,
+    ParameterInformation, ParameterInformationLabel, Range, SemanticTokens, SignatureHelp, SignatureInformation,
+    TextDocumentPositionParams, Uri, WorkspaceSymbol, WorkspaceSymbolLocation,
 };
 use playhouse_ide::calls::Caller;
 use playhouse_ide::occurrences::{Occurrence, Role};
@@ -20,7 +17,8 @@ use crate::lang::program::{Playbook, PlaybookId};
 use crate::serve::lsp::capabilities::Editor;
 use crate::serve::lsp::cases::Cases;
 use crate::serve::lsp::convert::{completion, finding, hierarchy_item, location, symbol, symbol_kind, tokens};
-use crate::serve::lsp::documents::{Columns, Documents, Text, name_of, uri_of};
+use crate::serve::lsp::documents::{Columns, Documents, Text, name_of};
+use crate::serve::lsp::edits::Edits;
 use crate::serve::lsp::programs::{Loaded, Programs};
 use crate::serve::lsp::workspace::Workspace;
 use crate::span::{FileId, Span};
@@ -60,7 +58,7 @@ impl<'a> Answers<'a> {
         Some(Here { program, file, text: document.text() })
     }
 
-    fn place(self, at: &TextDocumentPositionParams) -> Option<(Here<'a>, usize)> {
+    pub(super) fn place(self, at: &TextDocumentPositionParams) -> Option<(Here<'a>, usize)> {
         let here = self.here(&at.text_document.uri)?;
         let offset = here.text.offset(at.position, self.columns())?;
         Some((here, offset))
@@ -87,12 +85,11 @@ impl<'a> Answers<'a> {
         if found.is_empty() { self.places(at, &|place| place.role == Role::Write) } else { found }
     }
 
-    /// Every place of what the name means.
-    pub(super) fn references(self, at: &TextDocumentPositionParams, with_definitions: bool) -> Vec<Location> {
-        self.places(at, &|place| with_definitions || place.role != Role::Definition)
-    }
-
-    fn places(self, at: &TextDocumentPositionParams, is_wanted: &dyn Fn(&&Occurrence) -> bool) -> Vec<Location> {
+    pub(super) fn places(
+        self,
+        at: &TextDocumentPositionParams,
+        is_wanted: &dyn Fn(&&Occurrence) -> bool,
+    ) -> Vec<Location> {
         let Some((here, offset)) = self.place(at) else { return Vec::new() };
         let Some(name) = here.program.view.name_at(here.file, offset) else { return Vec::new() };
         let places = here.program.view.places(&name.symbol).filter(is_wanted);
@@ -316,61 +313,8 @@ impl<'a> Answers<'a> {
         proposals.into_iter().map(|proposal| completion(proposal, here.text, self.columns())).collect()
     }
 
-    /// The name there that can be another one.
-    pub(super) fn renamable(self, at: &TextDocumentPositionParams) -> Result<Option<PrepareRenameResult>, String> {
-        let Some((here, offset)) = self.place(at) else { return Ok(None) };
-        let name = here.program.view.renamable(here.file, offset)?;
-        let written = here.program.view.program().sources.text(name.span);
-        Ok(Some(PrepareRenameResult::PrepareRenamePlaceholder(PrepareRenamePlaceholder {
-            range: here.text.range(name.span, self.columns()),
-            placeholder: written.to_owned(),
-        })))
-    }
-
-    /// Another name, if it is proved of all programs with this text that nothing else changes.
-    pub(super) fn rename(self, at: &TextDocumentPositionParams, new: &str) -> Result<Option<WorkspaceEdit>, String> {
-        let Some((name, _)) = self.documents.at(&at.text_document.uri) else { return Ok(None) };
-        // By file, what is written where: in all programs together.
-        let mut all: BTreeMap<String, BTreeMap<Span, String>> = BTreeMap::new();
-        let mut renamings = Vec::new();
-        for (program, file) in self.programs.of(&name) {
-            let Some(offset) = program.text(file).and_then(|text| text.offset(at.position, self.columns())) else {
-                continue;
-            };
-            let renaming = program.view.rename(file, offset, new)?;
-            for (span, written) in &renaming.edits {
-                let Some(source) = program.view.program().sources.get(span.file) else { continue };
-                // The number of a file is its program's business.
-                let place = Span { file: FileId::default(), ..*span };
-                all.entry(source.name.to_string()).or_default().insert(place, written.clone());
-            }
-            renamings.push((program, renaming));
-        }
-        let mut edited: HashMap<String, String> = HashMap::new();
-        let mut changes = HashMap::new();
-        for (name, edits) in &all {
-            let file = |program: &'a Loaded| program.view.file(name).and_then(|file| program.text(file));
-            let Some(text) = renamings.iter().find_map(|(program, _)| file(program)) else { continue };
-            let mut written = text.as_str().to_owned();
-            for (span, new) in edits.iter().rev() {
-                written.replace_range(span.range(), new);
-            }
-            edited.insert(name.clone(), written);
-            let edit = |(span, new): (&Span, &String)| TextEdit {
-                range: text.range(*span, self.columns()),
-                new_text: new.clone(),
-            };
-            let Some(uri) = uri_of(name) else { continue };
-            changes.insert(uri, edits.iter().map(edit).collect());
-        }
-        for (program, renaming) in &renamings {
-            let after = program.with_texts(&edited, self.documents);
-            program.view.prove(renaming, &after.ok_or("the program cannot be read any more")?)?;
-        }
-        Ok(Some(WorkspaceEdit { changes: Some(changes), document_changes: None, change_annotations: None }))
-    }
-
-    /// What can be done about what was found in a range; all mends at once where the editor asks for that.
+    /// What can be done about what was found in a range, and with its lines; all mends at once where the editor asks for
+    /// that.
     pub(super) fn actions(self, asked: &CodeActionParams) -> Vec<CodeActionResponse> {
         let uri = &asked.text_document.uri;
         let Some(here) = self.here(uri) else { return Vec::new() };
@@ -382,12 +326,10 @@ impl<'a> Answers<'a> {
             };
             asked.context.only.as_ref().is_none_or(|only| only.iter().any(within))
         };
-        let edit = |edits: &[(Span, String)]| {
-            let written = edits
-                .iter()
-                .map(|(span, new)| TextEdit { range: here.text.range(*span, self.columns()), new_text: new.clone() });
-            let changes = Some(HashMap::from([(uri.clone(), written.collect())]));
-            Some(WorkspaceEdit { changes, document_changes: None, change_annotations: None })
+        let edit = |written: &[(Span, String)]| {
+            let mut edits = Edits::default();
+            edits.add_to_program(here.program, written);
+            Some(edits.in_workspace(self.columns()))
         };
         let mut actions = Vec::new();
         if is_wanted(&CodeActionKind::QuickFix) {
@@ -402,6 +344,9 @@ impl<'a> Answers<'a> {
                     ..CodeAction::default()
                 }
             }));
+        }
+        if is_wanted(&CodeActionKind::RefactorExtract) {
+            actions.extend(self.extraction(&name_of(uri), &(start..end)));
         }
         // It is about the whole file, so it is offered where it is asked for.
         if asked.context.only.is_some() && is_wanted(&CodeActionKind::SourceFixAll) {

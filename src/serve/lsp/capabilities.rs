@@ -28,6 +28,8 @@ pub(super) struct Editor {
     pub(super) folders: Vec<PathBuf>,
     /// Whether it can be told later of which files we know the layout.
     pub(super) registers_formatting: bool,
+    /// Whether it shows what cannot be done, with the reason.
+    pub(super) shows_disabled: bool,
 }
 
 impl Editor {
@@ -42,6 +44,7 @@ impl Editor {
             columns: if is_utf8 { Columns::Utf8 } else { Columns::Utf16 },
             registers_formatting: asked["capabilities"]["textDocument"]["formatting"]["dynamicRegistration"] == true,
             folders: folders(asked),
+            shows_disabled: asked["capabilities"]["textDocument"]["codeAction"]["disabledSupport"] == true,
             commands: commands.filter_map(|command| command.as_str().map(str::to_owned)).collect(),
         }
     }
@@ -111,7 +114,11 @@ pub(super) fn capabilities(editor: &Editor) -> ServerCapabilities {
             ..RenameOptions::default()
         })),
         code_action_provider: Some(CodeActionProvider::CodeActionOptions(CodeActionOptions {
-            code_action_kinds: Some(vec![CodeActionKind::QuickFix, CodeActionKind::SourceFixAll]),
+            code_action_kinds: Some(vec![
+                CodeActionKind::QuickFix,
+                CodeActionKind::RefactorExtract,
+                CodeActionKind::SourceFixAll,
+            ]),
             ..CodeActionOptions::default()
         })),
         completion_provider: Some(CompletionOptions {

@@ -1,8 +1,9 @@
 //! Tests and trigger tables that are open: read, and held against their programs as `test` would.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use playhouse_ide::case_names::CaseText;
 use playhouse_ide::cases::{table_outline, test_outline};
 use playhouse_ide::outline::Entry;
 
@@ -14,8 +15,8 @@ use crate::lang::files::case_file::lines::Read;
 use crate::lang::files::case_file::mention::Mention;
 use crate::lang::kind::{Kind, case_of};
 use crate::serve::lsp::documents::{Document, Documents, name_of};
-use crate::serve::lsp::programs::{Changes, Loaded, Survey};
-use crate::serve::lsp::workspace::beside;
+use crate::serve::lsp::programs::{Changes, Loaded, Survey, read};
+use crate::serve::lsp::workspace::{Workspace, beside};
 use crate::span::FileId;
 
 /// A test or table that is open. The spans of its own text lie in the file 0.
@@ -118,4 +119,19 @@ impl Case {
             None => self.read.held_against(Err("check the path"), &LoadOptions::default()),
         }
     }
+}
+
+/// The tests and trigger tables of a program: of those that are open, that lie beside its files, or in a folder that is open,
+/// all that name one of these as theirs.
+pub(super) fn cases_of(program: &Loaded, documents: &Documents, workspace: &Workspace) -> Vec<CaseText> {
+    let folders: BTreeSet<&Path> = program.files().filter_map(|(_, name)| Path::new(name).parent()).collect();
+    let entries = folders.into_iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let names = entries.map(|entry| entry.path().to_string_lossy().into_owned()).chain(documents.names().cloned());
+    let named = program.files().flat_map(|(_, name)| workspace.naming(name)).map(str::to_owned);
+    let names: BTreeSet<String> = names.chain(named).filter(|name| case_of(name).is_some()).collect();
+    let case = |name: &String| {
+        let case = CaseText::read(name, &read(Path::new(name), documents).ok()?)?;
+        program.view.file(&beside(name, case.program()).to_string_lossy()).map(|_| case)
+    };
+    names.iter().filter_map(case).collect()
 }

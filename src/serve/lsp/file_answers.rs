@@ -1,17 +1,15 @@
 //! Questions about whole files: what they name, where they move, and what `check --explain` and `graph` say of them.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
-use gen_lsp_types::{DocumentLink, FileRename, Position, Range, SelectionRange, TextEdit, Uri, WorkspaceEdit};
+use gen_lsp_types::{DocumentLink, FileRename, Position, Range, SelectionRange, Uri, WorkspaceEdit};
 use serde::Deserialize;
 
 use crate::host::graph::{GraphFormat, chart};
 use crate::serve::lsp::answers::Answers;
-use crate::serve::lsp::documents::{Text, uri_of};
+use crate::serve::lsp::documents::uri_of;
 use crate::serve::lsp::programs::Loaded;
 use crate::serve::lsp::workspace::{Link, links};
-use crate::span::SourceFile;
 
 /// What `playhouse/explain` and `playhouse/graph` ask: about the first program that a text belongs to.
 #[derive(Debug, Deserialize)]
@@ -69,16 +67,8 @@ impl<'a> Answers<'a> {
             Some((file.old_uri.to_file_path().ok()?, file.new_uri.to_file_path().ok()?))
         };
         let moves: Vec<(PathBuf, PathBuf)> = files.iter().filter_map(paths).collect();
-        let mut changes = HashMap::new();
-        for (name, text, edits) in self.workspace.moved(&moves, self.documents) {
-            let Some(uri) = uri_of(&name) else { continue };
-            let file = SourceFile::new(name.as_str(), text);
-            let edits = edits
-                .into_iter()
-                .map(|(span, new_text)| TextEdit { range: Text::of(&file).range(span, self.columns()), new_text });
-            changes.insert(uri, edits.collect());
-        }
-        (!changes.is_empty()).then(|| WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() })
+        let edits = self.workspace.moved(&moves, self.documents);
+        (!edits.is_empty()).then(|| edits.in_workspace(self.columns()))
     }
 
     /// A program as `check --explain` tells it.

@@ -5,7 +5,8 @@
 //! - `programs`: which programs there are, loaded with those texts in place of the files'.
 //! - `workspace`: which files of the editor's folders name which others, open or not.
 //! - `cases`: the tests and trigger tables among them, held against their programs.
-//! - `answers`: a question to one of them, in the protocol's words (`convert`).
+//! - `answers`: a question to one of them, in the protocol's words (`convert`); `renames` and `extract` with
+//!   their `edits` of several texts.
 //! - [`serve`]: one connection: changes in order, questions as they come.
 
 mod answers;
@@ -20,11 +21,16 @@ mod convert;
 
 mod documents;
 
+mod edits;
 mod file_answers;
+
+mod extract;
 
 mod programs;
 
 mod registration;
+
+mod renames;
 
 mod server;
 

@@ -143,7 +143,7 @@ impl Loaded {
 }
 
 /// The text of a file: as it is open, else as it is on the disk.
-fn read(path: &Path, documents: &Documents) -> std::io::Result<String> {
+pub(super) fn read(path: &Path, documents: &Documents) -> std::io::Result<String> {
     match documents.get(&path.to_string_lossy()) {
         Some(document) => Ok(document.text().as_str().to_owned()),
         None => std::fs::read_to_string(path),

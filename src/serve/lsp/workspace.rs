@@ -12,7 +12,8 @@ use crate::lang::files::case_file::mention::MentionKind;
 use crate::lang::imports;
 use crate::lang::kind::{self, case_of};
 use crate::serve::lsp::documents::Documents;
-use crate::span::{FileId, Span};
+use crate::serve::lsp::edits::Edits;
+use crate::span::{FileId, SourceFile, Span};
 
 /// So many files of a folder are looked at: somebody may open all that they have.
 const MAX_FILES: usize = 5_000;
@@ -49,7 +50,8 @@ pub(super) fn links(name: &str, text: &str) -> Vec<Link> {
             | MentionKind::Playbook(_)
             | MentionKind::Callable(_)
             | MentionKind::Line(_)
-            | MentionKind::Trigger(_) => None,
+            | MentionKind::Trigger(_)
+            | MentionKind::Variable { .. } => None,
         };
         mentions.filter_map(|mention| Some((mention.span, path(mention.kind)?))).collect()
     } else {
@@ -103,41 +105,33 @@ impl Workspace {
         found
     }
 
-    fn naming<'w>(&'w self, file: &'w str) -> impl Iterator<Item = &'w str> {
+    /// Those that name a file.
+    pub(super) fn naming<'w>(&'w self, file: &'w str) -> impl Iterator<Item = &'w str> {
         self.0.iter().filter(move |(_, named)| named.contains(file)).map(|(name, _)| &**name)
     }
 
-    /// What is to be written where, by file, so that all that is named is still named when files or folders have moved, each
-    /// from a path to another one. The places are those before the move.
-    pub(super) fn moved(
-        &self,
-        moves: &[(PathBuf, PathBuf)],
-        documents: &Documents,
-    ) -> Vec<(String, String, Vec<(Span, String)>)> {
+    /// What is to be written so that all that is named is still named when files or folders have moved, each from a path to
+    /// another one. The places are those before the move.
+    pub(super) fn moved(&self, moves: &[(PathBuf, PathBuf)], documents: &Documents) -> Edits {
         let place = |path: &Path| {
             let mut places = moves.iter().filter_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)));
             places.next().map_or_else(|| path.to_owned(), |place| plain(&place))
         };
-        let mut edited = Vec::new();
+        let mut edits = Edits::default();
         for name in self.0.keys() {
-            let after = place(Path::new(name));
             let Some(text) = text_of(name, documents) else { continue };
-            let edit = |link: Link| {
-                if is_library(&link.path) {
-                    return None;
-                }
+            let after = place(Path::new(name));
+            let links = links(name, &text);
+            let source = SourceFile::new(name.as_str(), text);
+            for link in links.into_iter().filter(|link| !is_library(&link.path)) {
                 let file = place(&link.file);
                 // Two that move together name each other as they did.
                 let is_still_meant = beside(&after.to_string_lossy(), &link.path) == file;
-                let written = (!is_still_meant).then(|| path_between(after.parent()?, &file)).flatten()?;
-                Some((link.span, written))
-            };
-            let edits: Vec<(Span, String)> = links(name, &text).into_iter().filter_map(edit).collect();
-            if !edits.is_empty() {
-                edited.push((name.clone(), text, edits));
+                let written = after.parent().and_then(|folder| path_between(folder, &file));
+                written.filter(|_| !is_still_meant).into_iter().for_each(|path| edits.add(&source, link.span, path));
             }
         }
-        edited
+        edits
     }
 }
 

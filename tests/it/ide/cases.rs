@@ -9,6 +9,7 @@ use playhouse::lang::files::trigger_table::TriggerTable;
 use playhouse::lang::{LoadOptions, SourceText};
 use playhouse::span::{FileId, LineIndex, Span};
 use playhouse_ide::View;
+use playhouse_ide::case_names::CaseText;
 use playhouse_ide::cases::{table_outline, test_outline};
 use playhouse_ide::outline::Entry;
 
@@ -22,6 +23,17 @@ pub(super) fn is_case(name: &str) -> bool {
 
 fn is_table(name: &str) -> bool {
     name.ends_with(".triggers.md")
+}
+
+/// All of a program.
+pub(super) fn all(files: &[SourceText]) -> Vec<CaseText> {
+    files.iter().filter(|file| is_case(&file.name)).filter_map(|file| CaseText::read(&file.name, &file.text)).collect()
+}
+
+pub(super) fn place(case: &CaseText, span: Span) -> String {
+    let source = case.source();
+    let (line, column) = source.lines.line_column(span.range().start);
+    format!("  {}:{line}:{column} {:?}\n", source.name, &source.text[span.range()])
 }
 
 /// What its readers find, what it names, and its outline.

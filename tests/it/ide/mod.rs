@@ -1,12 +1,15 @@
 //! What an editor is told (`playhouse-ide`).
 //!
 //! A case in `tests/cases/ide/` is the files of a program, each below `--- NAME`, the first one its beginning, and tests and
-//! trigger tables of it. `$0` stands where the cursor is, and is no part of the text; what is told is told of each place.
+//! trigger tables of it. `$0` stands where the cursor is, `$[` and `$]` around what is selected, and they are no part of the
+//! text; what is told is told of each place.
 
 mod cases;
+mod extract;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use playhouse::diagnostic::Severity;
 use playhouse::host::program::{KnownTools, load_texts};
@@ -25,8 +28,11 @@ fn cases() {
     golden::check("ide", &["txt"], told);
 }
 
-/// The files of a case, and the places of cursors, by file and offset.
-fn read(case: &str) -> (Vec<SourceText>, Vec<(String, usize)>) {
+/// Places, each with the name of its file.
+type Places<T> = Vec<(String, T)>;
+
+/// The files of a case, the places of cursors, and what is selected.
+fn read(case: &str) -> (Vec<SourceText>, Places<usize>, Places<Range<usize>>) {
     let mut files: Vec<SourceText> = Vec::new();
     for line in case.split_inclusive('\n') {
         match (line.strip_prefix("--- "), files.last_mut()) {
@@ -35,14 +41,19 @@ fn read(case: &str) -> (Vec<SourceText>, Vec<(String, usize)>) {
             (None, None) => panic!("a case begins with `--- NAME`"),
         }
     }
-    let mut cursors = Vec::new();
+    let (mut cursors, mut selected) = (Vec::new(), Vec::new());
     for file in &mut files {
-        while let Some(at) = file.text.find("$0") {
+        let mut start = 0;
+        while let Some(at) = ["$0", "$[", "$]"].iter().filter_map(|mark| file.text.find(mark)).min() {
+            match &file.text[at + 1..at + 2] {
+                "0" => cursors.push((file.name.clone(), at)),
+                "[" => start = at,
+                _ => selected.push((file.name.clone(), start..at)),
+            }
             file.text.replace_range(at..at + 2, "");
-            cursors.push((file.name.clone(), at));
         }
     }
-    (files, cursors)
+    (files, cursors, selected)
 }
 
 pub(crate) fn view(files: &[SourceText]) -> View {
@@ -55,7 +66,7 @@ pub(crate) fn view(files: &[SourceText]) -> View {
 }
 
 fn told(_name: &str, case: &str) -> String {
-    let (files, cursors) = read(case);
+    let (files, cursors, selected) = read(case);
     let view = view(&files);
     let mut text = String::new();
     let place = |span: Span| format!("{} {:?}", view.program().sources.place(span), view.program().sources.text(span));
@@ -89,6 +100,7 @@ fn told(_name: &str, case: &str) -> String {
         let of_file = cursors_of_cases.iter().filter(|(name, _)| *name == file.name);
         text.push_str(&cases::told(&view, file, of_file.map(|(_, offset)| *offset)));
     }
+    selected.iter().for_each(|(name, range)| text.push_str(&extract::told(&files, &view, name, range)));
     for (name, offset) in cursors {
         let (file, source) = (view.file(&name).unwrap(), &files.iter().find(|file| file.name == name).unwrap().text);
         let _ = writeln!(text, "\nat {}", view.program().sources.place(Span::new(file, offset, offset)));
@@ -98,6 +110,10 @@ fn told(_name: &str, case: &str) -> String {
         if let Some(found) = view.name_at(file, offset) {
             for other in view.places(&found.symbol) {
                 let _ = writeln!(text, "  {:?} {}", other.role, place(other.span));
+            }
+            for case in cases::all(&files) {
+                let places = view.places_in_case(&found.symbol, &case);
+                places.into_iter().for_each(|span| text.push_str(&cases::place(&case, span)));
             }
         }
         if let Err(why) = view.renamable(file, offset) {
@@ -157,12 +173,23 @@ fn renamed(
 ) -> Result<Vec<SourceText>, String> {
     let renaming = view.rename(file, offset, new)?;
     let mut edited = files.to_vec();
-    for (span, new) in renaming.edits.iter().rev() {
-        let name = &view.program().sources.get(span.file).unwrap().name;
-        let edited = edited.iter_mut().find(|file| *file.name == **name).unwrap();
+    let mut edit = |name: &str, span: Span, new: &str| {
+        let edited = edited.iter_mut().find(|file| *file.name == *name).unwrap();
         edited.text.replace_range(span.range(), new);
+    };
+    for (span, new) in renaming.edits.iter().rev() {
+        edit(&view.program().sources.get(span.file).unwrap().name, *span, new);
     }
-    view.prove(&renaming, &self::view(&edited))?;
+    let cases = cases::all(files);
+    for case in &cases {
+        let edits = view.rename_in_case(&renaming, case).into_iter().rev();
+        edits.for_each(|(span, new)| edit(&case.source().name, span, &new));
+    }
+    let after = self::view(&edited);
+    view.prove(&renaming, &after)?;
+    for (case, written) in cases.iter().zip(&cases::all(&edited)) {
+        view.prove_case(&renaming, case, (&after, written))?;
+    }
     Ok(edited)
 }
 

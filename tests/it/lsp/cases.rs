@@ -79,6 +79,64 @@ fn names_in_tests_are_those_of_the_program() {
     editor.end();
 }
 
+/// What a test calls by a name of the program goes with that: tests that are open, as they are there, and those beside the
+/// program that name it as theirs.
+#[test]
+fn a_name_is_changed_in_tests_and_tables() {
+    let program = PROGRAM.replace("Find($order)", "Look up $order");
+    let program = format!("{program}\n## Look up($order)\n\n### Steps\n\n- Return $order\n");
+    let test = "# A\n\n- program: desk.md\n\n## Model\n\n- 01: order = \"4\"\n- \"Look up $order\": calls LookUp(order: \"$order\")\n";
+    let other = test.replace("desk.md", "other.md");
+    let run = Run::new().file("desk.md", &program).file("other.md", &program);
+    let run = run.file("desk.test.md", test).file("other.test.md", &other).file("desk.triggers.md", TABLE);
+    let mut editor = Editor::start(run.file("open.test.md", &other), &["utf-8"]);
+    editor.open("desk.md");
+    editor.open("open.test.md");
+    editor.edit("open.test.md", 2, [(2, 11), (2, 16)], "desk");
+    let uri = editor.uri("desk.md");
+    let found = editor.ask_at("textDocument/references", "desk.md", (14, 5));
+    let names = |found: &Json| {
+        let place = |place: &Json| {
+            let name = place["uri"].as_str().unwrap().rsplit('/').next().unwrap();
+            format!("{name}:{}:{}", place["range"]["start"]["line"], place["range"]["start"]["character"])
+        };
+        found.as_array().unwrap().iter().map(place).collect::<Vec<_>>()
+    };
+    let expected = [
+        "desk.md:12:2",
+        "desk.md:14:3",
+        "desk.test.md:7:3",
+        "desk.test.md:7:26",
+        "open.test.md:7:3",
+        "open.test.md:7:26",
+    ];
+    assert_eq!(names(&found), expected);
+    let renamed = |editor: &mut Editor, line: u32, character: u32, new: &str| {
+        let position = json!({"line": line, "character": character});
+        let asked = json!({"textDocument": {"uri": uri}, "position": position, "newName": new});
+        serde_json::to_value(editor.answer("textDocument/rename", asked)).unwrap()
+    };
+    let texts = |editor: &Editor, answer: &Json, name: &str| {
+        let edits = answer["result"]["changes"][editor.uri(name)].as_array().cloned().unwrap_or_default();
+        edits.iter().map(|edit| edit["newText"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let answer = renamed(&mut editor, 14, 5, "Track down");
+    for name in ["desk.test.md", "open.test.md"] {
+        assert_eq!(texts(&editor, &answer, name), ["Track down", "TrackDown"], "{answer}");
+    }
+    assert_eq!(texts(&editor, &answer, "desk.md"), ["Track down", "Track down"]);
+    // Of the other program nothing changes.
+    assert_eq!(answer["result"]["changes"].as_object().unwrap().len(), 3);
+    // `$order` of the table may be that of either playbook.
+    let answer = renamed(&mut editor, 11, 20, "number");
+    assert_eq!(texts(&editor, &answer, "desk.test.md"), ["number", "$number", "$number"], "{answer}");
+    // A name that is cut off in a test would mean no line any more.
+    editor.edit("open.test.md", 3, [(7, 3), (7, 17)], "Look");
+    let refused = renamed(&mut editor, 14, 5, "Track down")["error"]["message"].as_str().unwrap().to_owned();
+    assert!(refused.ends_with("open.test.md:8:3: this would read differently: \"Look\""), "{refused}");
+    editor.end();
+}
+
 /// A plan that is open is a program, as `check` has it.
 #[test]
 fn plans_are_judged_as_programs() {

@@ -215,6 +215,44 @@ fn what_was_found_can_be_mended() {
     editor.end();
 }
 
+/// Lines become a playbook of their own; why they cannot is told to editors that show it.
+#[test]
+fn lines_are_made_a_playbook() {
+    for shows in [true, false] {
+        let capabilities = json!({"general": {"positionEncodings": ["utf-8"]},
+            "textDocument": {"codeAction": {"disabledSupport": shows}}});
+        let mut editor = Editor::start_that_can(desk(), capabilities, Json::Null);
+        let mut actions = |name: &str, [start, end]: [u32; 2]| {
+            editor.open(name);
+            let uri = editor.uri(name);
+            let range = json!({"start": {"line": start, "character": 0}, "end": {"line": end, "character": 0}});
+            let context = json!({"diagnostics": [], "only": ["refactor.extract"]});
+            let answer = editor.ask(
+                "textDocument/codeAction",
+                json!({"textDocument": {"uri": uri}, "range": range, "context": context}),
+            );
+            (answer[0].clone(), answer[0]["edit"]["changes"][uri].clone())
+        };
+        let (action, edits) = actions("desk.md", [13, 14]);
+        assert_eq!((&action["title"], &action["kind"]), (&json!("Extract playbook"), &json!("refactor.extract")));
+        let written: Vec<&str> =
+            edits.as_array().unwrap().iter().map(|edit| edit["newText"].as_str().unwrap()).collect();
+        let playbook = "\n## Extracted($order)\n\n### Steps\n\n- $sum = Refund($order)\n- Return $sum\n";
+        assert_eq!(written, ["- $sum = Extracted($order)\n", playbook]);
+        assert_eq!(actions("desk.md", [12, 12]).0, Json::Null);
+        let text = "# A\n\n## Main\n\n### Steps\n\n- $a = 1\n- $b = 2\n- Return $a + $b\n";
+        let uri = editor.uri("new.md");
+        let document = json!({"uri": uri, "languageId": "markdown", "version": 1, "text": text});
+        editor.tell("textDocument/didOpen", json!({"textDocument": document}));
+        let range = json!({"start": {"line": 6, "character": 0}, "end": {"line": 8, "character": 0}});
+        let asked = json!({"textDocument": {"uri": uri}, "range": range, "context": {"diagnostics": []}});
+        let answer = editor.ask("textDocument/codeAction", asked);
+        let why = json!({"reason": "`$a`, `$b` are set here and read later, and a playbook returns one value"});
+        assert_eq!(answer[0]["disabled"], if shows { why } else { Json::Null }, "{answer}");
+        editor.end();
+    }
+}
+
 /// A text that is open counts in all programs that reach it, saved or not.
 #[test]
 fn an_import_that_is_edited_is_judged_in_its_program() {

@@ -1,6 +1,7 @@
 //! Whether two programs are one program in which something is called otherwise.
 
 use std::borrow::Cow;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::same::SetAside;
@@ -32,6 +33,11 @@ impl Renamed {
     /// The place in `new` of the first part that reads differently.
     pub fn is_all_that_differs(&self, old: &Program, new: &Program) -> Result<(), Span> {
         SetAside::is_all_that_differs(self, old, new).map_err(|(_, new)| new)
+    }
+
+    /// How something that has the name in it is written out without it, and without places.
+    pub fn without_names(&self, named: &dyn Debug) -> String {
+        self.written(format!("{named:-?}"))
     }
 
     /// Names come in their order, which is another one now.

@@ -1,6 +1,7 @@
 //! What stands in one line of a file of cases: values, and what is wrong with it.
 
 use regex::Regex;
+use serde::de::IgnoredAny;
 
 use crate::value::Value;
 
@@ -33,6 +34,13 @@ pub fn json(text: &str) -> Result<Value, Wrong> {
         let next = "write JSON; text stands in double quotes";
         wrong("bad-json", format!("`{}` is no JSON value: {error}", text.trim()), next)
     })
+}
+
+/// How far the JSON value at the beginning goes.
+pub fn json_prefix(text: &str) -> Option<usize> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    values.next()?.ok()?;
+    Some(values.byte_offset())
 }
 
 /// A regular expression.

@@ -6,6 +6,7 @@ use crate::diagnostic::spelling::nearest;
 use crate::diagnostic::{Diagnostic, Note};
 use crate::files::case_file::item::{Wrong, json_or_text};
 use crate::files::case_file::mention::{Mention, MentionKind};
+use crate::files::case_file::names::Named;
 use crate::span::{FileId, Span};
 use crate::value::Map;
 
@@ -217,6 +218,11 @@ impl Reader {
     /// Keeps a name, which is `part` of a line.
     pub fn mention(&mut self, line: Line<'_>, part: &str, kind: MentionKind) {
         self.mentions.push(Mention { span: line.span_of(self.file, part), kind });
+    }
+
+    /// Keeps names that are parts of a line.
+    pub fn mention_all<'t>(&mut self, line: Line<'_>, named: impl IntoIterator<Item = Named<'t>>) {
+        named.into_iter().for_each(|(part, kind)| self.mention(line, part, kind));
     }
 
     /// What has been read, and what was found.

@@ -28,6 +28,26 @@ pub enum MentionKind {
     Line(LineName),
     /// A trigger, `Playbook:T1`, or a playbook with only one.
     Trigger(String),
+    /// A variable, or a parameter.
+    Variable {
+        /// Its name, without `$`.
+        name: String,
+        /// Whose it is.
+        of: Owner,
+    },
+}
+
+/// Whose variable a name means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// That of whatever has one.
+    Any,
+    /// That of the playbook of this name.
+    Playbook(String),
+    /// That of a playbook with this line.
+    Line(LineName),
+    /// That of a playbook with this line, which sets it.
+    SetBy(LineName),
 }
 
 /// How a line is named.

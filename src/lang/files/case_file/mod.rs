@@ -11,4 +11,6 @@ pub mod lines;
 
 pub mod mention;
 
+pub mod names;
+
 pub mod table;

@@ -1,11 +1,10 @@
 //! Replies by hand: one bullet, `LINE: WHAT`, and back. What bullets are as replies is the matter of whoever plays tests.
 
 use super::bullet_form::{Bullet, What};
-use super::item::json_prefix;
 use crate::diagnostic::spelling::nearest;
 use crate::expr::scan_name;
 use crate::files::case_file::call::call;
-use crate::files::case_file::item::{Wrong, json, json_or_text, wrong};
+use crate::files::case_file::item::{Wrong, json, json_or_text, json_prefix, wrong};
 use crate::files::case_file::mention::LineName;
 use crate::value::{Map, Value};
 

@@ -2,7 +2,8 @@
 
 use crate::evaluation::checks::{Atom, CallPattern, CheckKind, Word, Written};
 use crate::files::case_file::lines::{Line, Reader};
-use crate::files::case_file::mention::{Mention, MentionKind};
+use crate::files::case_file::mention::{Mention, MentionKind, Owner};
+use crate::files::case_file::names::{variable, variables};
 
 impl Reader {
     /// A section of checks, one a line.
@@ -12,7 +13,7 @@ impl Reader {
         for &line in lines.iter().filter(|line| !line.text().is_empty()) {
             if line.raw.starts_with("- ") {
                 let check = self.read_check(line, "Expect");
-                self.mentions.extend(check.iter().flat_map(|written| mentions(&written.check.kind)));
+                self.mentions.extend(check.iter().flat_map(|written| mentions(line, written)));
                 checks.extend(check);
             } else {
                 self.unexpected(line, "`## Expect`", "begin every check with `- `, on one line");
@@ -25,39 +26,44 @@ impl Reader {
     }
 }
 
-/// What a check names of its program.
-fn mentions(kind: &CheckKind) -> Vec<Mention> {
-    match kind {
+/// What the check of a line names of its program.
+fn mentions(line: Line<'_>, Written { check, .. }: &Written) -> Vec<Mention> {
+    let (atoms, mut calls): (Vec<&Atom>, Vec<&CallPattern>) = match &check.kind {
         CheckKind::Happens(atom)
         | CheckKind::Never(atom)
         | CheckKind::Times(atom, _)
         | CheckKind::AtMost { atom, .. }
-        | CheckKind::OnlyIf(atom, _) => of_atoms([Some(atom), None, None]),
+        | CheckKind::OnlyIf(atom, _) => (vec![atom], Vec::new()),
         CheckKind::OnlyAfter(atom, other) | CheckKind::FollowedBy { atom, next: other, .. } => {
-            of_atoms([Some(atom), Some(other), None])
+            (vec![atom, other], Vec::new())
         }
-        CheckKind::After { after, until, never } => of_atoms([Some(after), until.as_ref(), Some(never)]),
-        CheckKind::OnlyKnowing(call, known) => vec![of_call(call), of_call(known)],
-        CheckKind::AtEnd(_) | CheckKind::Matches { .. } | CheckKind::Bounded { .. } | CheckKind::Judge(_) => Vec::new(),
-    }
-}
-
-fn of_atoms(atoms: [Option<&Atom>; 3]) -> Vec<Mention> {
-    let of_atom = |atom: &Atom| {
-        let mention = |word: &Word, kind: fn(String) -> MentionKind| Mention {
-            span: word.span,
-            kind: kind(word.text.to_string()),
-        };
-        match atom {
-            Atom::Call(call) => Some(of_call(call)),
-            Atom::Reaches { place, .. } => Some(mention(place, MentionKind::Callable)),
-            Atom::Fires(trigger) => Some(mention(trigger, MentionKind::Trigger)),
-            Atom::Says(_) | Atom::UserSays(_) => None,
+        CheckKind::After { after, until, never } => {
+            ([Some(after), until.as_ref(), Some(never)].into_iter().flatten().collect(), Vec::new())
         }
+        CheckKind::OnlyKnowing(call, known) => (Vec::new(), vec![call, known]),
+        CheckKind::AtEnd(_) | CheckKind::Matches { .. } | CheckKind::Bounded { .. } => (Vec::new(), Vec::new()),
+        CheckKind::Judge(_) => return Vec::new(),
     };
-    atoms.into_iter().flatten().filter_map(of_atom).collect()
-}
-
-fn of_call(call: &CallPattern) -> Mention {
-    Mention { span: call.name.span, kind: MentionKind::Callable(call.name.text.to_string()) }
+    let mention =
+        |word: &Word, kind: fn(String) -> MentionKind| Mention { span: word.span, kind: kind(word.text.to_string()) };
+    let mut found = Vec::new();
+    for atom in atoms {
+        match atom {
+            Atom::Call(call) => calls.push(call),
+            Atom::Reaches { place, .. } => found.push(mention(place, MentionKind::Callable)),
+            Atom::Fires(trigger) => found.push(mention(trigger, MentionKind::Trigger)),
+            Atom::Says(_) | Atom::UserSays(_) => {}
+        }
+    }
+    for CallPattern { name: callee, arguments, .. } in &calls {
+        found.push(mention(callee, MentionKind::Callable));
+        let of = Owner::Playbook(callee.text.to_string());
+        let named = arguments.iter().filter_map(|argument| argument.name.as_ref());
+        found.extend(named.map(|name| Mention { span: name.span, kind: variable(&name.text, &of).1 }));
+    }
+    // A name that a call binds is the check's own.
+    let bound: Vec<&str> = calls.iter().flat_map(|call| call.names()).map(|name| &**name).collect();
+    let free = variables(line.raw, &Owner::Any).into_iter().filter(|(written, _)| !bound.contains(&&written[1..]));
+    found.extend(free.map(|(written, kind)| Mention { span: line.span_of(check.span.file, written), kind }));
+    found
 }

@@ -1,23 +1,14 @@
 //! The one-line items of a test file: values, variables, calls, outcomes.
 
-use serde::de::IgnoredAny;
-
 use super::form::{Edit, ExpectedOutcome, SentEvent};
 use crate::english::grammar::time::time;
 use crate::expr::{check_event_name, scan_name};
-use crate::files::case_file::item::{Wrong, json, wrong};
+use crate::files::case_file::item::{Wrong, json, json_prefix, wrong};
 use crate::value::Value;
 
 /// The ways to write an outcome.
 pub(super) const OUTCOMES: &str = "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND`, `failed: KIND: TEXT`, `refused` or \
      `refused: TEXT`";
-
-/// How far the JSON value at the beginning goes.
-pub(super) fn json_prefix(text: &str) -> Option<usize> {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
-    values.next()?.ok()?;
-    Some(values.byte_offset())
-}
 
 /// `$name = JSON`, or `$name = JSON in Playbook`.
 pub(super) fn edit(item: &str) -> Result<Edit, Wrong> {

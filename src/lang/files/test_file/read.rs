@@ -11,9 +11,10 @@ use super::read_model::is_written;
 use crate::files::case_file::call::{ExpectedCall, call};
 use crate::files::case_file::item::{Wrong, json_or_text};
 use crate::files::case_file::lines::{Line, Read, Reader, Section, TopItem, split};
-use crate::files::case_file::mention::MentionKind;
+use crate::files::case_file::mention::{MentionKind, Owner};
+use crate::files::case_file::names::{self, Named};
 use crate::span::{FileId, Span};
-use crate::value::Map;
+use crate::value::{Map, Value};
 
 /// The headings there are.
 const HEADINGS: [&str; 10] =
@@ -84,6 +85,9 @@ impl Reader {
         for item in &top.items {
             self.read_key(&mut test, item);
         }
+        let of = test.playbook.clone().map_or(Owner::Any, Owner::Playbook);
+        let arguments = top.items.iter().filter_map(|item| Some((item.line, item.key.strip_prefix("argument ")?)));
+        arguments.for_each(|(line, name)| self.mention_all(line, [names::variable(name.trim(), &of)]));
         if test.model == Some(TestModel::Recorded) && test.tools.as_deref() == Some(LIVE) {
             (test.tools, test.live_tools) = (None, true);
         }
@@ -132,7 +136,7 @@ impl Reader {
             "Model" => self.read_reply(heading, lines).map(TestStepKind::Reply),
             "Says" => self.read_quotes(heading, lines).map(TestStepKind::ExpectSay),
             "Calls" => self.read_items(heading, lines, call, called).map(TestStepKind::ExpectCalls),
-            "Variables" => self.read_items(heading, lines, variable, |_, _| None).map(TestStepKind::ExpectVariables),
+            "Variables" => self.read_items(heading, lines, variable, shown).map(TestStepKind::ExpectVariables),
             "Outcome" => self.read_line(heading, lines, OUTCOMES, outcome).map(TestStepKind::ExpectOutcome),
             "Expect" => self.read_checks(heading, lines).map(TestStepKind::Expect),
             _ => {
@@ -273,8 +277,10 @@ impl Reader {
     /// Changes of variables, one a line, at least one.
     fn read_edits(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<Vec<Edit>> {
         let edits = self.read_items(heading, lines, edit, |edit, item| {
-            let playbook = edit.playbook.clone()?;
-            Some((&item[item.len() - playbook.len()..], MentionKind::Playbook(playbook)))
+            let of = edit.playbook.clone().map_or(Owner::Any, Owner::Playbook);
+            let playbook = edit.playbook.iter();
+            let playbook = playbook.map(|name| (&item[item.len() - name.len()..], MentionKind::Playbook(name.clone())));
+            playbook.chain([names::variable(&item[..=edit.name.len()], &of)]).collect()
         })?;
         if edits.is_empty() {
             self.empty(heading, "write one item a line (`- …`)");
@@ -282,13 +288,13 @@ impl Reader {
         (!edits.is_empty()).then_some(edits)
     }
 
-    /// List items, one a line. `named` gives the name in an item that means something elsewhere.
+    /// List items, one a line. `named` gives the names in an item that mean something elsewhere.
     fn read_items<T>(
         &mut self,
         heading: Line<'_>,
         lines: &[Line<'_>],
         read_item: fn(&str) -> Result<T, Wrong>,
-        named: for<'i> fn(&T, &'i str) -> Option<(&'i str, MentionKind)>,
+        named: for<'i> fn(&T, &'i str) -> Vec<Named<'i>>,
     ) -> Option<Vec<T>> {
         let n_findings = self.findings.len();
         let mut items = Vec::new();
@@ -300,9 +306,7 @@ impl Reader {
                 n_items += 1;
                 let item = item.trim();
                 let read = self.accept(line, read_item(item));
-                if let Some((part, kind)) = read.as_ref().and_then(|read| named(read, item)) {
-                    self.mention(line, part, kind);
-                }
+                read.iter().for_each(|read| self.mention_all(line, named(read, item)));
                 items.extend(read);
             } else if text == "(nothing)" {
                 nothing = Some(line);
@@ -341,9 +345,16 @@ pub fn instant(text: &str) -> Option<(i64, Offset)> {
     Some((text.parse::<jiff::Timestamp>().ok()?.as_millisecond(), offset))
 }
 
-/// The name of what is called.
-fn called<'i>(call: &ExpectedCall, item: &'i str) -> Option<(&'i str, MentionKind)> {
-    Some((item.get(..call.name.len())?, MentionKind::Callable(call.name.clone())))
+/// The name of what is called, and those of its arguments.
+fn called<'i>(call: &ExpectedCall, item: &'i str) -> Vec<Named<'i>> {
+    let name = item.get(..call.name.len()).map(|name| (name, MentionKind::Callable(call.name.clone())));
+    let arguments = names::given(item, &call.arguments, &Owner::Playbook(call.name.clone()));
+    name.into_iter().chain(arguments).collect()
+}
+
+/// The name of a variable.
+fn shown<'i>((name, _): &(String, Option<Value>), item: &'i str) -> Vec<Named<'i>> {
+    vec![names::variable(&item[..=name.len()], &Owner::Any)]
 }
 
 fn in_ticks(heading: Line<'_>) -> String {

@@ -3,10 +3,10 @@
 use super::bullet::bullet;
 use super::bullet_form::{Bullet, What};
 use super::form::{Chunks, ScriptedReply, WrittenBullet};
-use super::item::json_prefix;
-use crate::files::case_file::item::regex;
+use crate::files::case_file::item::{json_prefix, regex};
 use crate::files::case_file::lines::{Fence, Line, Reader};
-use crate::files::case_file::mention::{LineName, MentionKind};
+use crate::files::case_file::mention::{LineName, MentionKind, Owner};
+use crate::files::case_file::names;
 
 /// The options of a reply.
 const OPTIONS: [&str; 4] = ["when", "when any", "chunks", "error"];
@@ -22,9 +22,10 @@ impl Reader {
             let text = line.text();
             if line.n_ticks() >= 3 && !has_text {
                 has_text = true;
-                let body: Vec<&str> =
-                    rest.by_ref().take_while(|inner| !inner.closes(line.n_ticks())).map(|inner| inner.raw).collect();
-                reply.text = body.join("\n");
+                let body: Vec<Line<'_>> = rest.by_ref().take_while(|inner| !inner.closes(line.n_ticks())).collect();
+                reply.text = body.iter().map(|line| line.raw).collect::<Vec<_>>().join("\n");
+                let mut at = None;
+                body.iter().for_each(|line| self.mention_all(*line, names::traced(line.raw, &mut at)));
             } else if let (Some(option), false) = (text.strip_prefix("- "), has_text) {
                 self.read_reply_option(&mut reply, line, option);
             } else if !text.is_empty() {
@@ -68,7 +69,7 @@ impl Reader {
         (self.findings.len() == n_findings).then_some(bullets)
     }
 
-    /// The line of a bullet, and what is called there.
+    /// The line of a bullet, and what is called and set there.
     fn mention_bullet(&mut self, line: Line<'_>, item: &str, bullet: &Bullet) {
         let end = match &bullet.line {
             LineName::Text(_) => json_prefix(item).unwrap_or(0),
@@ -76,10 +77,18 @@ impl Reader {
         };
         let (written, rest) = item.split_at(end);
         self.mention(line, written, MentionKind::Line(bullet.line.clone()));
-        if let What::Calls { name, .. } = &bullet.what
-            && let Some(at) = rest.find(&**name)
-        {
-            self.mention(line, &rest[at..at + name.len()], MentionKind::Callable(name.to_string()));
+        let of = Owner::Line(bullet.line.clone());
+        self.mention_all(line, names::variables(rest, &of));
+        match &bullet.what {
+            What::Calls { name, arguments } => {
+                let callee = rest.find(&**name).and_then(|at| rest.get(at..at + name.len()));
+                self.mention_all(line, callee.map(|callee| (callee, MentionKind::Callable(name.to_string()))));
+                self.mention_all(line, names::given(rest, arguments, &Owner::Playbook(name.to_string())));
+            }
+            What::Sets(values) => {
+                self.mention_all(line, names::given(rest, values, &Owner::SetBy(bullet.line.clone())));
+            }
+            What::Yes | What::No | What::Says(_) | What::Done | What::Waits | What::Skips(_) | What::Returns(_) => {}
         }
     }
 

@@ -26,7 +26,8 @@ impl TestFile {
                 | MentionKind::Entry(_)
                 | MentionKind::Playbook(_)
                 | MentionKind::Callable(_)
-                | MentionKind::Trigger(_) => return None,
+                | MentionKind::Trigger(_)
+                | MentionKind::Variable { .. } => return None,
             };
             Some(Diagnostic::error(code, mention.span, message).with_note(next))
         };

@@ -5,6 +5,7 @@ use super::table::{FiredName, TriggerCase};
 use crate::files::case_file::item::Wrong;
 use crate::files::case_file::lines::{Line, Reader};
 use crate::files::case_file::mention::{Mention, MentionKind};
+use crate::files::case_file::names::assigned;
 use crate::files::case_file::table::{self, Row};
 use crate::span::FileId;
 
@@ -46,6 +47,9 @@ fn read_row(reader: &mut Reader, row: &Row<'_, Column>) -> Option<TriggerCase> {
     let case = reader.accept(line, read_case(reader.file, row))?;
     let fired = case.fires.iter().map(|FiredName { name, span }| (*span, MentionKind::Trigger(name.clone())));
     reader.mentions.extend(fired.map(|(span, kind)| Mention { span, kind }));
+    for (_, cell) in row.cells.iter().filter(|(column, _)| matches!(column, Column::Given | Column::Update)) {
+        reader.mention_all(line, assigned(cell.written));
+    }
     Some(case)
 }
 
