@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::host::graph::{GraphFormat, chart};
 use crate::serve::lsp::answers::Answers;
 use crate::serve::lsp::documents::uri_of;
+use crate::serve::lsp::edits::Edits;
 use crate::serve::lsp::programs::Loaded;
 use crate::serve::lsp::workspace::{Link, links};
 
@@ -67,7 +68,9 @@ impl<'a> Answers<'a> {
             Some((file.old_uri.to_file_path().ok()?, file.new_uri.to_file_path().ok()?))
         };
         let moves: Vec<(PathBuf, PathBuf)> = files.iter().filter_map(paths).collect();
-        let edits = self.workspace.moved(&moves, self.documents);
+        let mut edits = Edits::default();
+        let moved = self.workspace.moved(&moves, self.documents);
+        moved.into_iter().for_each(|(source, span, path)| edits.add(&source, span, path));
         (!edits.is_empty()).then(|| edits.in_workspace(self.columns()))
     }
 

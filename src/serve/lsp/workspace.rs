@@ -12,7 +12,6 @@ use crate::lang::files::case_file::mention::MentionKind;
 use crate::lang::imports;
 use crate::lang::kind::{self, case_of};
 use crate::serve::lsp::documents::Documents;
-use crate::serve::lsp::edits::Edits;
 use crate::span::{FileId, SourceFile, Span};
 
 /// So many files of a folder are looked at: somebody may open all that they have.
@@ -112,12 +111,12 @@ impl Workspace {
 
     /// What is to be written so that all that is named is still named when files or folders have moved, each from a path to
     /// another one. The places are those before the move.
-    pub(super) fn moved(&self, moves: &[(PathBuf, PathBuf)], documents: &Documents) -> Edits {
+    pub(super) fn moved(&self, moves: &[(PathBuf, PathBuf)], documents: &Documents) -> Vec<(SourceFile, Span, String)> {
         let place = |path: &Path| {
             let mut places = moves.iter().filter_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)));
             places.next().map_or_else(|| path.to_owned(), |place| plain(&place))
         };
-        let mut edits = Edits::default();
+        let mut edits = Vec::new();
         for name in self.0.keys() {
             let Some(text) = text_of(name, documents) else { continue };
             let after = place(Path::new(name));
@@ -128,7 +127,7 @@ impl Workspace {
                 // Two that move together name each other as they did.
                 let is_still_meant = beside(&after.to_string_lossy(), &link.path) == file;
                 let written = after.parent().and_then(|folder| path_between(folder, &file));
-                written.filter(|_| !is_still_meant).into_iter().for_each(|path| edits.add(&source, link.span, path));
+                edits.extend(written.filter(|_| !is_still_meant).map(|path| (source.clone(), link.span, path)));
             }
         }
         edits
