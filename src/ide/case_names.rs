@@ -52,6 +52,13 @@ impl CaseText {
 }
 
 impl View {
+    /// What a test or table of this program names at an offset; none: nothing, or what may be one of several.
+    pub fn symbol_in_case(&self, case: &CaseText, offset: usize) -> Option<Symbol> {
+        let holds = |name: &Name| name.span.range().start <= offset && offset <= name.span.range().end;
+        let name = self.names_in_case(case).find(holds)?;
+        if let [symbol] = &name.means[..] { Some(symbol.clone()) } else { None }
+    }
+
     /// Where a test or table of this program names what is meant, or may do so, by place.
     pub fn places_in_case(&self, symbol: &Symbol, case: &CaseText) -> Vec<Span> {
         let means = |name: &Name| name.means.contains(symbol);

@@ -105,9 +105,10 @@ fn imported(tree: &FileTree, settings: &[Setting], text: &str) -> Vec<(Option<us
 
 /// The paths that `import:` has.
 fn paths(value: &Value) -> Vec<&str> {
-    match value {
-        Value::List(paths) => paths.iter().filter_map(Value::as_str).collect(),
-        one => one.as_str().into_iter().collect(),
+    if let Value::List(paths) = value {
+        paths.iter().filter_map(Value::as_str).collect()
+    } else {
+        value.as_str().into_iter().collect()
     }
 }
 

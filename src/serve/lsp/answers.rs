@@ -85,11 +85,7 @@ impl<'a> Answers<'a> {
         if found.is_empty() { self.places(at, &|place| place.role == Role::Write) } else { found }
     }
 
-    pub(super) fn places(
-        self,
-        at: &TextDocumentPositionParams,
-        is_wanted: &dyn Fn(&&Occurrence) -> bool,
-    ) -> Vec<Location> {
+    fn places(self, at: &TextDocumentPositionParams, is_wanted: &dyn Fn(&&Occurrence) -> bool) -> Vec<Location> {
         let Some((here, offset)) = self.place(at) else { return Vec::new() };
         let Some(name) = here.program.view.name_at(here.file, offset) else { return Vec::new() };
         let places = here.program.view.places(&name.symbol).filter(is_wanted);

@@ -4,28 +4,43 @@ use gen_lsp_types::{
     Location, PrepareRenamePlaceholder, PrepareRenameResult, TextDocumentPositionParams, WorkspaceEdit,
 };
 use playhouse_ide::case_names::CaseText;
-use playhouse_ide::occurrences::Role;
+use playhouse_ide::occurrences::{Role, Symbol};
 
 use crate::serve::lsp::answers::Answers;
 use crate::serve::lsp::cases::cases_of;
+use crate::serve::lsp::convert::location;
 use crate::serve::lsp::documents::{Text, uri_of};
 use crate::serve::lsp::edits::Edits;
+use crate::serve::lsp::programs::Loaded;
 use crate::span::SourceFile;
 
-impl Answers<'_> {
+impl<'a> Answers<'a> {
     /// Every place of what the name means, also in tests and trigger tables.
     pub(super) fn references(self, at: &TextDocumentPositionParams, with_definitions: bool) -> Vec<Location> {
-        let mut found = self.places(at, &|place| with_definitions || place.role != Role::Definition);
-        let Some((here, offset)) = self.place(at) else { return found };
-        let Some(name) = here.program.view.name_at(here.file, offset) else { return found };
-        for case in cases_of(here.program, self.documents, self.workspace) {
-            let places = here.program.view.places_in_case(&name.symbol, &case);
+        let Some((program, symbol)) = self.symbol_at(at) else { return Vec::new() };
+        let places = program.view.places(&symbol).filter(|place| with_definitions || place.role != Role::Definition);
+        let places = places.filter_map(|place| location(program, place.span, self.columns()));
+        let mut found: Vec<Location> = places.collect();
+        for case in cases_of(program, self.documents, self.workspace) {
+            let places = program.view.places_in_case(&symbol, &case);
             let text = Text::of(case.source());
             let location =
                 |span| Some(Location { uri: uri_of(&case.source().name)?, range: text.range(span, self.columns()) });
             found.extend(places.into_iter().filter_map(location));
         }
         found
+    }
+
+    /// What is named there, in a program or one of its tests and tables.
+    fn symbol_at(self, at: &TextDocumentPositionParams) -> Option<(&'a Loaded, Symbol)> {
+        if let Some((here, offset)) = self.place(at) {
+            return Some((here.program, here.program.view.name_at(here.file, offset)?.symbol.clone()));
+        }
+        let (name, document) = self.documents.at(&at.text_document.uri)?;
+        let program = self.cases.get(&name)?.program()?;
+        let offset = document.text().offset(at.position, self.columns())?;
+        let case = CaseText::read(&name, document.text().as_str())?;
+        Some((program, program.view.symbol_in_case(&case, offset)?))
     }
 
     /// The name there that can be another one.

@@ -85,7 +85,7 @@ pub(super) fn told(view: &View, file: &SourceText, cursors: impl Iterator<Item =
 /// Whatever stands in a test or table: no panic, and every range lies inside of the text, on character boundaries.
 #[test]
 fn any_test_has_answers() {
-    const PIECES: [&str; 26] = [
+    const PIECES: [&str; 28] = [
         "# A\n",
         "- program: a.md\n",
         "- playbook: Main\n",
@@ -112,10 +112,12 @@ fn any_test_has_answers() {
         "é",
         "\r\n",
         "- after Main never reaches Main:01\n",
+        "{\"at\":\"01\",\"set\":{\"a\":\"\"},\"call\":\"Main\",\"args\":{\"é\":\"{$a}\"}}\n",
+        "- \"Say \\\"é\": says \"$a$é\"\n",
     ];
-    let program =
-        SourceText { name: "a.md".to_owned(), text: "# A\n\n## Main\n\n### Steps\n\n- Say \"x\"\n".to_owned() };
-    let view = super::view(&[program]);
+    let program = "# A\n\n## Main($é)\n\n### Steps\n\n- Say \"é {$a}\"\n".to_owned();
+    let view = super::view(&[SourceText { name: "a.md".to_owned(), text: program }]);
+    let file = view.file("a.md").unwrap();
     made_up!(500, 60).for_each(|bytes: &[u8]| {
         let text: String = bytes.iter().map(|byte| PIECES[usize::from(*byte) % PIECES.len()]).collect();
         for name in ["a.test.md", "a.triggers.md"] {
@@ -131,6 +133,20 @@ fn any_test_has_answers() {
             for kind in mentions.iter().map(|mention| &mention.kind) {
                 assert!(!matches!(kind, MentionKind::Program(path) if path.is_empty()));
                 let _ = (view.mentioned(kind), view.mention_text(kind));
+            }
+            let Some(case) = CaseText::read(name, &text) else { continue };
+            for place in view.names() {
+                let spans = view.places_in_case(&place.symbol, &case).into_iter();
+                spans.for_each(|span| assert!(text.get(span.range()).is_some(), "{span:?} in {text:?}"));
+                let Ok(renaming) = view.rename(file, place.span.range().start, "zzz9") else { continue };
+                let edits = view.rename_in_case(&renaming, &case).into_iter();
+                let written = edits.rev().fold(text.clone(), |mut text, (span, new)| {
+                    text.replace_range(span.range(), &new);
+                    text
+                });
+                // The program stays as it is here, so this is refused or not: it has an answer.
+                let written = CaseText::read(name, &written).unwrap();
+                let _ = view.prove_case(&renaming, &case, (&view, &written));
             }
         }
     });

@@ -111,6 +111,8 @@ fn a_name_is_changed_in_tests_and_tables() {
         "open.test.md:7:26",
     ];
     assert_eq!(names(&found), expected);
+    // From a test the same.
+    assert_eq!(names(&editor.ask_at("textDocument/references", "open.test.md", (7, 28))), expected);
     let renamed = |editor: &mut Editor, line: u32, character: u32, new: &str| {
         let position = json!({"line": line, "character": character});
         let asked = json!({"textDocument": {"uri": uri}, "position": position, "newName": new});
