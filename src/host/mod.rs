@@ -25,6 +25,9 @@ pub(crate) mod text;
 #[cfg(any(feature = "cli", feature = "lsp"))]
 pub(crate) mod walk;
 
+#[cfg(feature = "cli")]
+pub mod skills;
+
 pub mod cassette;
 
 pub mod llm;

@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostic;
 pub use crate::diagnostic::spelling;
 pub use crate::english::grammar::time::{time, time_text};
 pub use crate::english::grammar::{Wording, wordings};
+pub use crate::english::outline;
 pub use crate::english::triggers::examples as trigger_examples;
 pub use crate::lower::LoadOptions;
 use crate::lower::alone::Alone;

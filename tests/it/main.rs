@@ -64,6 +64,7 @@ mod openai;
 mod optimiser;
 #[cfg(feature = "otel")]
 mod otel;
+mod outline;
 mod packages;
 mod phrasings;
 mod plan_cli;

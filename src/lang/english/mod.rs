@@ -8,6 +8,7 @@ pub(crate) mod items;
 pub(crate) mod lines;
 pub(crate) mod loops;
 mod near;
+pub mod outline;
 pub(crate) mod phrase;
 pub(crate) mod reading;
 pub(crate) mod triggers;

@@ -15,7 +15,7 @@ use crate::span::Span;
 use crate::value::Value;
 
 /// One H2: a playbook.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Playbook {
     /// This playbook's id.
     pub id: PlaybookId,
@@ -66,7 +66,7 @@ pub struct Playbook {
 }
 
 /// The lines of a playbook, and which can follow which. What can be asked of them can be asked of the playbook.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
     /// All lines in document order. In goal mode: the items of the body's ordered lists (skills), or none.
     pub steps: Vec<Step>,

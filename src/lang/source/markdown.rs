@@ -82,6 +82,19 @@ pub(crate) fn parse(text: &str, from: usize) -> Vec<Block> {
     reader.blocks
 }
 
+/// The links and pictures of `text[from..]`, with what they lead to.
+pub(crate) fn links(text: &str, from: usize) -> Vec<(Range<usize>, String)> {
+    let body = text.get(from..).unwrap_or("");
+    let link = |(event, range): (Event<'_>, Range<usize>)| {
+        if let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event {
+            Some((range.start + from..range.end + from, dest_url.into_string()))
+        } else {
+            None
+        }
+    };
+    Parser::new_ext(body, Options::empty()).into_offset_iter().filter_map(link).collect()
+}
+
 struct Reader<'a> {
     text: &'a str,
     blocks: Vec<Block>,

@@ -5,6 +5,7 @@ pub(crate) mod front_matter;
 pub mod keys;
 pub(crate) mod markdown;
 pub(crate) mod parse;
+pub mod skill;
 pub mod yaml;
 
 pub use crate::source::ast::SectionKind;

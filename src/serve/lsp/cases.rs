@@ -48,7 +48,7 @@ impl Cases {
             let is_changed = |program: &Loaded| names.iter().any(|name| program.view.file(name).is_some());
             if *is_disk_changed || case.program.as_ref().is_none_or(is_changed) {
                 case.program = match case.program.take().filter(|_| !is_disk_changed) {
-                    Some(program) => Some(program.again(None, documents)),
+                    Some(program) => program.again(None, documents),
                     None => case.load(name, documents),
                 };
             }

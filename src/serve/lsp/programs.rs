@@ -88,13 +88,11 @@ impl Loaded {
         Some(Loaded::of(root.to_owned(), None, roots, survey, documents))
     }
 
-    /// As it is now; as it was, if its first file cannot be read. `survey`: what is known of its tools now, if that is other.
-    pub(super) fn again(self, survey: Option<Survey>, documents: &Documents) -> Loaded {
-        let Ok(roots) = read_roots(&[PathBuf::from(&self.root)], &mut |path| read(path, documents)) else {
-            return self;
-        };
+    /// As it is now; none: its first file cannot be read any more. `survey`: what is known of its tools now, if that is other.
+    pub(super) fn again(self, survey: Option<Survey>, documents: &Documents) -> Option<Loaded> {
+        let roots = read_roots(&[PathBuf::from(&self.root)], &mut |path| read(path, documents)).ok()?;
         let before = (self.view.into_loaded().program, self.readings);
-        Loaded::of(self.root, Some(before), roots, survey.unwrap_or(self.survey), documents)
+        Some(Loaded::of(self.root, Some(before), roots, survey.unwrap_or(self.survey), documents))
     }
 
     fn of(
@@ -172,9 +170,9 @@ impl Programs {
         let is_changed = |program: &Loaded| changed.iter().any(|name| program.view.file(name).is_some());
         let again = |program: Loaded| {
             let survey = is_disk_changed.then(|| Survey::of(&program.root));
-            if survey.is_some() || is_changed(&program) { program.again(survey, documents) } else { program }
+            if survey.is_some() || is_changed(&program) { program.again(survey, documents) } else { Some(program) }
         };
-        self.all = std::mem::take(&mut self.all).into_iter().map(again).collect();
+        self.all = std::mem::take(&mut self.all).into_iter().filter_map(again).collect();
         // What lies on the disk may import a text now that it did not.
         for name in documents.names().filter(|name| is_disk_changed || changed.contains(*name)) {
             for root in workspace.programs_of(name) {

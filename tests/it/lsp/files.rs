@@ -31,9 +31,6 @@ fn a_part_belongs_to_the_program_of_its_folder() {
     // Nobody imports it any more: it is a program by itself.
     std::fs::remove_file(editor.run.folder().join("desk.md")).unwrap();
     editor.tell("workspace/didChangeWatchedFiles", json!({"changes": [{"uri": uri, "type": 3}]}));
-    let uri = editor.uri("refunds.md");
-    editor.tell("textDocument/didClose", json!({"textDocument": {"uri": uri}}));
-    editor.open("refunds.md");
     assert_ne!(editor.findings("refunds.md").1, Vec::<String>::new());
     editor.end();
 }

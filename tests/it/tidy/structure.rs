@@ -48,7 +48,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             ],
             &["child", "component", "events", "journal", "serve_options"],
             &["cassette"],
-            &["directory", "ledger", "llm", "otel", "program"],
+            &["directory", "ledger", "llm", "otel", "program", "skills"],
             &["classify", "plan", "resource"],
             &["tool"],
             &["equipment", "replay"],

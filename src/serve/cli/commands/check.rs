@@ -13,6 +13,7 @@ use crate::lang::LoadOptions;
 use crate::lang::analysis::explain::explain_with;
 use crate::lang::files::case::Case;
 use crate::lang::kind::{self, Kind};
+use crate::serve::cli::commands::skills::{Checked, check_skills};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::{Format, counted, json_array, n_of, table};
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
@@ -27,18 +28,22 @@ Examples:
   playhouse check --explain program.md --tools tools.json
   playhouse check trip.yaml --tools tools.json
   playhouse check shop.test.md shop.triggers.md    against the programs that they name
+  playhouse check skills                           the Agent Skills in a folder and below it
   playhouse check --format json program.md";
 
 /// Finds what is wrong with a program, a plan or a test, without running it and without a model
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArguments {
-    /// The program's files, a plan's, or tests and trigger tables
+    /// The program's files, a plan's, tests and trigger tables, or folders of Agent Skills
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Also write what was understood: names, kinds of lines, triggers, calls
     #[arg(long)]
     explain: bool,
+    /// What the checker of Agent Skills refuses is an error, not a warning
+    #[arg(long)]
+    strict: bool,
     /// How findings are written: text to standard error, or json to standard output
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -54,6 +59,12 @@ pub(crate) struct CheckArguments {
 pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exit, Failure> {
     if arguments.explain && arguments.format == Format::Json {
         return Err(Failure::wrong("`--explain` is text for people; leave out `--format json`"));
+    }
+    if arguments.files.iter().any(|path| path.is_dir()) {
+        return check_folders(console, arguments);
+    }
+    if arguments.strict {
+        return Err(Failure::wrong("`--strict` is about Agent Skills; name the folder of one"));
     }
     if let Some(cases) = arguments.files.iter().map(|path| read_case(path)).collect::<Option<Vec<_>>>() {
         return check_cases(console, arguments, &cases);
@@ -126,17 +137,39 @@ fn check_cases(
             Err(error) => read.held_against(Err(&error.to_string()), &LoadOptions::default()),
         });
     }
-    match arguments.format {
-        Format::Json => put(&to_json(&findings, &sources))?,
+    tell(console, arguments.format, &findings, &sources)
+}
+
+/// Checks folders of Agent Skills.
+fn check_folders(console: &Console, arguments: &CheckArguments) -> Result<Exit, Failure> {
+    let file = arguments.files.iter().find(|path| !path.is_dir());
+    if let Some(file) = file {
+        let message = format!("{}: this is no folder, and others are; check files by themselves", file.display());
+        return Err(Failure::wrong(message));
+    }
+    if arguments.explain {
+        return Err(Failure::wrong("`--explain` is about programs; what was understood of skills is told without it"));
+    }
+    let Checked { told, findings, sources } = check_skills(&arguments.files, arguments.strict)?;
+    if arguments.format == Format::Text {
+        put(&told)?;
+    }
+    tell(console, arguments.format, &findings, &sources)
+}
+
+/// Tells what was found.
+fn tell(console: &Console, format: Format, findings: &[Diagnostic], sources: &Sources) -> Result<Exit, Failure> {
+    match format {
+        Format::Json => put(&to_json(findings, sources))?,
         Format::Text => {
-            let shown = render(&findings, &sources, console.color);
+            let shown = render(findings, sources, console.color);
             if !shown.is_empty() {
                 console.tell(&format!("{shown}\n"));
             }
-            console.tell(&format!("{}\n", counted(&findings)));
+            console.tell(&format!("{}\n", counted(findings)));
         }
     }
-    Ok(if n_of(&findings, Severity::Error) > 0 { Exit::Wrong } else { Exit::Finished })
+    Ok(if n_of(findings, Severity::Error) > 0 { Exit::Wrong } else { Exit::Finished })
 }
 
 /// What a program can reach, and why.

@@ -21,6 +21,7 @@ mod run;
 #[cfg(feature = "serve")]
 mod serve;
 mod sessions;
+mod skills;
 mod test;
 
 use std::ffi::OsString;
