@@ -15,9 +15,9 @@ use crate::lang::spelling::nearest;
 use crate::vm::protocol::CallKind;
 
 /// What a graph is written as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, strum::EnumString, strum::VariantNames)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are those of the formats")]
 pub enum GraphFormat {
     #[default]

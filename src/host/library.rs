@@ -2,7 +2,9 @@
 //! never stands in for one of them.
 
 #[cfg(feature = "lsp")]
-use std::path::Path;
+use std::io::{self, Write};
+#[cfg(feature = "lsp")]
+use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::lang::spelling::nearest;
@@ -54,6 +56,34 @@ pub const FILES: [LibraryFile; 5] = [
     },
 ];
 
+#[cfg(feature = "lsp")]
+impl LibraryFile {
+    /// Where its copy in a folder is: `playhouse:confirm` as `confirm.md`.
+    pub(crate) fn copy_in(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.md", self.path.strip_prefix(SCHEME).unwrap_or(self.path)))
+    }
+
+    /// Writes its copy, which nobody may change, unless it is there; where it is.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn write_copy(&self, folder: &Path) -> io::Result<PathBuf> {
+        let copy = self.copy_in(folder);
+        if std::fs::read_to_string(&copy).is_ok_and(|there| there == self.text) {
+            return Ok(copy);
+        }
+        std::fs::create_dir_all(folder)?;
+        // Whole or not at all: two editors may do so at once.
+        let mut written = tempfile::NamedTempFile::new_in(folder)?;
+        written.write_all(self.text.as_bytes())?;
+        let mut permissions = written.as_file().metadata()?.permissions();
+        permissions.set_readonly(true);
+        written.as_file().set_permissions(permissions)?;
+        written.persist(&copy).map_err(|error| error.error)?;
+        Ok(copy)
+    }
+}
+
 /// Whether `path` means the library. A file that is really called so is `./playhouse:…`.
 pub fn is_library(path: &str) -> bool {
     path.starts_with(SCHEME)
@@ -76,30 +106,6 @@ pub fn find(path: &str) -> Result<LibraryFile, String> {
         Some(name) => format!("the library has no such file; did you mean `{SCHEME}{name}`? It has {}", all.join(", ")),
         None => format!("the library has no such file; it has {}", all.join(", ")),
     })
-}
-
-/// Writes all files below a folder, for those who can only open files: `playhouse:confirm` as `confirm.md`, which nobody may
-/// change.
-///
-/// # Errors
-/// One cannot be written.
-#[cfg(feature = "lsp")]
-pub(crate) fn copy_to(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    for LibraryFile { path, text, .. } in FILES {
-        let copy = folder.join(format!("{}.md", path.trim_start_matches(SCHEME)));
-        if std::fs::read_to_string(&copy).is_ok_and(|there| there == text) {
-            continue;
-        }
-        // Whole or not at all: two editors may do so at once.
-        let mut written = tempfile::NamedTempFile::new_in(folder)?;
-        std::io::Write::write_all(&mut written, text.as_bytes())?;
-        let mut permissions = written.as_file().metadata()?.permissions();
-        permissions.set_readonly(true);
-        written.as_file().set_permissions(permissions)?;
-        written.persist(&copy).map_err(|error| error.error)?;
-    }
-    Ok(())
 }
 
 /// A program that holds nothing but the file with this path, so that it can be checked by itself: its name and text.

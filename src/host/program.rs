@@ -199,8 +199,7 @@ fn fetch(
         let file = library::find(request.path)?;
         return Ok(SourceText { name: file.path.to_owned(), text: file.text.to_owned() });
     }
-    let folder = Path::new(request.from).parent().unwrap_or(Path::new(""));
-    let path = plain(&folder.join(request.path));
+    let path = beside(request.from, request.path);
     Ok(SourceText { name: name_of(&path), text: read(&path)? })
 }
 
@@ -311,6 +310,11 @@ impl PartialEq for ProgramCache {
 fn name_of(path: &Path) -> String {
     let name = path.to_string_lossy().into_owned();
     if library::is_library(&name) { format!("./{name}") } else { name }
+}
+
+/// The file that another one names by a path.
+pub(crate) fn beside(from: &str, path: &str) -> PathBuf {
+    plain(&Path::new(from).parent().unwrap_or(Path::new("")).join(path))
 }
 
 /// The path without `.` and, where the text alone tells, without `..`: a file has one name however it is imported.

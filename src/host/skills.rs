@@ -59,7 +59,7 @@ impl SkillFolder {
             Diagnostic::warning("skill-dead-link", place, message)
         });
         skill.findings.extend(dead);
-        let (scripts, references) = beside(file, folder);
+        let (scripts, references) = files_beside(file, folder);
         let texts: Vec<String> = [text.clone()].into_iter().chain(texts(folder, &references)).collect();
         for script in &scripts {
             let name = script.rsplit('/').next().unwrap_or(script);
@@ -77,7 +77,7 @@ impl SkillFolder {
 }
 
 /// What is run, and all else, by path in the folder; what cannot be listed is passed over.
-fn beside(file: &Path, folder: &Path) -> (Vec<String>, Vec<String>) {
+fn files_beside(file: &Path, folder: &Path) -> (Vec<String>, Vec<String>) {
     let files = files_below(folder).filter_map(Result::ok).filter(|found| found != file);
     let inside = files.filter_map(|found| Some(found.strip_prefix(folder).ok()?.to_string_lossy().into_owned()));
     inside.partition(|path| Path::new(path).starts_with(SCRIPTS))

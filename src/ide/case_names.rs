@@ -8,7 +8,6 @@ use playhouse_lang::files::case_file::lines::Read;
 use playhouse_lang::files::case_file::mention::{LineName, Mention, MentionKind, Owner};
 use playhouse_lang::files::test_file::{FoundLine, find_line};
 use playhouse_lang::files::trigger_table::find_trigger;
-use playhouse_lang::kind;
 use playhouse_lang::program::{EntryId, Playbook, Step};
 use playhouse_lang::span::{FileId, SourceFile, Span};
 
@@ -32,7 +31,7 @@ struct Name {
 impl CaseText {
     /// Reads a file; none: it is neither a test nor a table.
     pub fn read(name: &str, text: &str) -> Option<CaseText> {
-        let read = Case::read(kind::of(name, text)?, FileId(0), text)?;
+        let read = Case::of(name, FileId(0), text)?;
         Some(CaseText { source: SourceFile::new(name, text), read })
     }
 

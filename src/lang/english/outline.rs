@@ -212,13 +212,19 @@ impl Finder<'_> {
         Some(Procedure { made_of, lines })
     }
 
-    /// A line of a list below a step: what is numbered or has a box. Bullets tell more about it.
+    /// An item of a list below another line: what is numbered or has a box. Bullets tell more about that line.
     fn nested(&self, block: &Block) -> Option<OutlineLine> {
+        self.item(block, true).filter(|(_, is_counted)| *is_counted).map(|(line, _)| line)
+    }
+
+    /// An item, and whether it is numbered or has a box.
+    fn item(&self, block: &Block, is_nested: bool) -> Option<(OutlineLine, bool)> {
         let Block::Item(item) = block else { return None };
         let range = item.text.first()?.clone();
         let (has_box, text) = without_box(&self.text[range.clone()]);
-        let span = self.span(range);
-        (item.ordered || has_box).then(|| OutlineLine { is_nested: true, span, words: words(text), whole: span })
+        let whole = Span::new(self.file, item.marker.start, item.text.last().map_or(range.end, |last| last.end));
+        let line = OutlineLine { is_nested, span: self.span(range), words: words(text), whole };
+        Some((line, item.ordered || has_box))
     }
 
     /// Procedures of lists that do not stand in what is `taken`.
@@ -264,19 +270,11 @@ impl Finder<'_> {
         let mut lines = Vec::new();
         for top in run {
             let blocks = &self.blocks[top.block..top.end];
-            let own = blocks.iter().take(1).filter_map(|block| self.own(block));
+            let own = blocks.iter().take(1).filter_map(|block| Some(self.item(block, false)?.0));
             let inner = blocks.iter().skip(1).filter_map(|block| self.nested(block));
             lines.extend(own.chain(inner));
         }
         Some(Procedure { made_of: if has_boxes { MadeOf::CheckBoxes } else { MadeOf::List }, lines })
-    }
-
-    fn own(&self, block: &Block) -> Option<OutlineLine> {
-        let Block::Item(item) = block else { return None };
-        let range = item.text.first()?.clone();
-        let words = words(without_box(&self.text[range.clone()]).1);
-        let whole = Span::new(self.file, item.marker.start, item.text.last().map_or(range.end, |last| last.end));
-        Some(OutlineLine { is_nested: false, span: self.span(range), words, whole })
     }
 
     fn span(&self, range: Range<usize>) -> Span {

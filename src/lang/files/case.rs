@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::files::case_file::lines::Read;
 use crate::files::case_file::mention::MentionKind;
-use crate::files::kind::Kind;
+use crate::files::kind::{self, Kind};
 use crate::files::test_file::TestFile;
 use crate::files::trigger_table::TriggerTable;
 use crate::lower::LoadOptions;
@@ -27,6 +27,11 @@ impl Case {
             Kind::Triggers => Some(TriggerTable::read(file, text).map(Case::Table)),
             Kind::Playbook | Kind::JsonPlan | Kind::YamlPlan => None,
         }
+    }
+
+    /// The same of a file that is what its name and text tell.
+    pub fn of(name: &str, file: FileId, text: &str) -> Option<Read<Case>> {
+        Case::read(kind::of(name, text)?, file, text)
     }
 
     /// The paths of its program and of its file of canned tools, relative to its folder.

@@ -17,6 +17,9 @@ pub const TEST: &str = ".test.md";
 /// How the names of trigger tables end.
 pub const TRIGGERS: &str = ".triggers.md";
 
+/// How the names of files in Markdown end.
+pub const MARKDOWN: [&str; 3] = [".md", ".markdown", ".pb"];
+
 /// The kinds of files that people write for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -36,28 +39,35 @@ pub enum Kind {
 /// file says of it (an import, a `program:`) is not known here, and by that alone a file of goals is a playbook, and a
 /// file in YAML a plan.
 pub fn of(name: &str, text: &str) -> Option<Kind> {
-    let name = name.to_ascii_lowercase();
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    if ends(&[".jmp.json", ".branch.json"]) {
+    if ends(name, &[".jmp.json", ".branch.json"]) {
         return Some(Kind::JsonPlan);
     }
     let is_script = is_script(text);
-    if !is_script && !ends(&[".md", ".markdown", ".pb"]) {
+    if !is_script && !is_markdown(name) {
         return None;
     }
-    let is_named = is_script || ends(&[".playbook.md", ".pb"]);
-    let by_name = case_of(&name).or_else(|| is_named.then_some(Kind::Playbook));
+    let is_named = is_script || ends(name, &[".playbook.md", ".pb"]);
+    let by_name = case_of(name).or_else(|| is_named.then_some(Kind::Playbook));
     match said(text) {
         Some(is_ours) => is_ours.then_some(by_name.unwrap_or(Kind::Playbook)),
         None => by_name.or_else(|| reads_as_playbook(&parse(FileId(0), text), text).then_some(Kind::Playbook)),
     }
 }
 
+/// Whether a file of this name is read as Markdown.
+pub fn is_markdown(name: &str) -> bool {
+    ends(name, &MARKDOWN)
+}
+
+fn ends(name: &str, endings: &[&str]) -> bool {
+    let name = name.to_ascii_lowercase();
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
 /// The kind of test that a file of this name is, unless its front matter says that it is none of ours.
 pub fn case_of(name: &str) -> Option<Kind> {
-    let name = name.to_ascii_lowercase();
-    let table = name.ends_with(TRIGGERS).then_some(Kind::Triggers);
-    name.ends_with(TEST).then_some(Kind::Test).or(table)
+    let table = ends(name, &[TRIGGERS]).then_some(Kind::Triggers);
+    ends(name, &[TEST]).then_some(Kind::Test).or(table)
 }
 
 /// The plan that a file of this name holds, if it is known from elsewhere that it is one of ours.

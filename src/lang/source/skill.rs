@@ -17,9 +17,6 @@ pub const FILE_NAME: &str = "SKILL.md";
 /// The keys that the format has.
 const KEYS: &str = "allowed-tools compatibility description license metadata name";
 
-/// Keys of one program that has skills which will mean something here, too.
-const FOLLOWED: &str = "argument-hint context disable-model-invocation disallowed-tools user-invocable when_to_use";
-
 /// Characters of a name, a description, a `compatibility`, at most.
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 1_024;
@@ -39,8 +36,6 @@ const REFUSED: [&str; 5] = ["skill-description", "skill-field", "skill-folder", 
 pub struct Skill {
     /// What it is called: as it says, else as its folder is called.
     pub name: String,
-    /// What it is for, and when; empty if it does not say so.
-    pub description: String,
     /// Where its text stands, below the front matter.
     pub body: Span,
     /// What was found, by place.
@@ -52,14 +47,8 @@ pub struct Skill {
 struct Field {
     key: String,
     place: Span,
-    value: Value,
-}
-
-/// What stands after a key.
-#[derive(Debug)]
-enum Value {
-    Text(String),
-    Other,
+    /// What stands after it; none: that is no text.
+    text: Option<String>,
 }
 
 impl Skill {
@@ -71,17 +60,18 @@ impl Skill {
             Found::Yaml(range, body) => (read_fields(file, text, range, &mut findings), body),
             Found::Lost(mark, advice) => {
                 let place = Span::new(file, mark.start, mark.end);
-                findings.push(warning("skill-yaml", place, "this front matter is not read").with_note(advice));
+                findings
+                    .push(Diagnostic::warning("skill-yaml", place, "this front matter is not read").with_note(advice));
                 (Vec::new(), from)
             }
             Found::Nothing => {
                 let message = "a skill begins with front matter: `name:` and `description:` between lines of `---`";
-                findings.push(warning("skill-yaml", Span::new(file, from, from), message));
+                findings.push(Diagnostic::warning("skill-yaml", Span::new(file, from, from), message));
                 (Vec::new(), from)
             }
         };
         let body = Span::new(file, body, text.len());
-        let mut skill = Skill { name: folder.to_owned(), description: String::new(), body, findings, fields };
+        let mut skill = Skill { name: folder.to_owned(), body, findings, fields };
         skill.check_name(folder);
         skill.check_description();
         skill.check_keys();
@@ -89,18 +79,16 @@ impl Skill {
         if n_lines > MAX_LINES {
             let message = format!("this text has {n_lines} lines, and all of them are read at each call");
             let advice = format!("keep it below {MAX_LINES}, and name files beside it for what is needed seldom");
-            skill.findings.push(warning("skill-long", body, &message).with_note(advice));
+            let top = Span::new(file, body.range().start, body.range().start);
+            skill.findings.push(Diagnostic::warning("skill-long", top, message).with_note(advice));
         }
         skill.findings.sort_by_key(|finding| finding.span);
         skill
     }
 
     /// The text of a key; none: it is not there, or is no text.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        match &self.field(key)?.value {
-            Value::Text(text) => Some(text),
-            Value::Other => None,
-        }
+    fn text(&self, key: &str) -> Option<&str> {
+        self.field(key)?.text.as_deref()
     }
 
     /// The files beside it that its text leads to, by their paths in its folder, each with its place.
@@ -129,19 +117,19 @@ impl Skill {
         self.field(key).map_or(Span::new(start.file, start.range().start, start.range().start), |field| field.place)
     }
 
-    fn find(&mut self, code: &'static str, key: &str, message: String) {
+    fn add_finding(&mut self, code: &'static str, key: &str, message: String) {
         let place = self.place(key);
-        self.findings.push(warning(code, place, &message));
+        self.findings.push(Diagnostic::warning(code, place, message));
     }
 
     fn check_name(&mut self, folder: &str) {
         let Some(name) = self.text("name").map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned) else {
-            self.find("skill-name", "name", format!("this skill has no name; write `name: {folder}`"));
+            self.add_finding("skill-name", "name", format!("this skill has no name; write `name: {folder}`"));
             return;
         };
         let n_characters = name.chars().count();
         if n_characters > MAX_NAME {
-            self.find(
+            self.add_finding(
                 "skill-name",
                 "name",
                 format!("a name has at most {MAX_NAME} characters, this has {n_characters}"),
@@ -151,55 +139,42 @@ impl Skill {
         if !is_plain || name.starts_with('-') || name.ends_with('-') || name.contains("--") {
             let message =
                 format!("`{name}` is no name of a skill: small letters and digits, with single hyphens between");
-            self.find("skill-name", "name", message);
+            self.add_finding("skill-name", "name", message);
         }
         if name != folder {
             let message = format!("this skill is called `{name}`, and its folder `{folder}`; give both one name");
-            self.find("skill-folder", "name", message);
+            self.add_finding("skill-folder", "name", message);
         }
         self.name = name;
     }
 
     fn check_description(&mut self) {
-        let description = self.text("description").unwrap_or_default().to_owned();
+        let description = self.text("description").unwrap_or_default();
         let n_characters = description.chars().count();
         if description.trim().is_empty() {
             let message = "nothing says what this skill is for and when it is used, so it is only called by name; write \
                            `description: …`";
-            self.find("skill-description", "description", message.to_owned());
+            self.add_finding("skill-description", "description", message.to_owned());
         } else if n_characters > MAX_DESCRIPTION {
             let message = format!("a description has at most {MAX_DESCRIPTION} characters, this has {n_characters}");
-            self.find("skill-description", "description", message);
+            self.add_finding("skill-description", "description", message);
         }
-        self.description = description.trim().to_owned();
     }
 
     fn check_keys(&mut self) {
-        if let Some(field) = self.field("compatibility") {
-            let n_characters = if let Value::Text(text) = &field.value { text.chars().count() } else { usize::MAX };
-            if n_characters > MAX_COMPATIBILITY {
-                let message = format!("`compatibility` is a text of at most {MAX_COMPATIBILITY} characters");
-                self.find("skill-field", "compatibility", message);
+        let is_long = |text: &Option<String>| text.as_ref().is_none_or(|text| text.chars().count() > MAX_COMPATIBILITY);
+        if self.field("compatibility").is_some_and(|field| is_long(&field.text)) {
+            let message = format!("`compatibility` is a text of at most {MAX_COMPATIBILITY} characters");
+            self.add_finding("skill-field", "compatibility", message);
+        }
+        for Field { key, place, .. } in &self.fields {
+            if !KEYS.split(' ').any(|known| known == key) {
+                let message =
+                    format!("`{key}` is no key of the format; what is for one program alone stands below `metadata`");
+                self.findings.push(Diagnostic::warning("skill-field", *place, message));
             }
         }
-        let is_in = |keys: &str, key: &str| keys.split(' ').any(|known| known == key);
-        let foreign = self.fields.iter().filter(|field| !is_in(KEYS, &field.key));
-        let told = foreign.map(|field| {
-            let key = &*field.key;
-            let advice = if is_in(FOLLOWED, key) {
-                "some programs follow it, others do not know it"
-            } else {
-                "what is for one program alone stands below `metadata`"
-            };
-            warning("skill-field", field.place, &format!("`{key}` is no key of the format; {advice}"))
-        });
-        let told: Vec<Diagnostic> = told.collect();
-        self.findings.extend(told);
     }
-}
-
-fn warning(code: &'static str, place: Span, message: &str) -> Diagnostic {
-    Diagnostic::warning(code, place, message)
 }
 
 /// The keys of front matter with what stands after them. What is no YAML is read once more with what people forget to put in
@@ -217,7 +192,7 @@ fn read_fields(file: FileId, text: &str, range: Range<usize>, findings: &mut Vec
     let no_map = || (Span::new(file, range.start, range.start), "front matter is no map".to_owned());
     let (place, message) = fault.unwrap_or_else(no_map);
     let advice = "it is read as it is meant, as far as that can be told; put texts with `: ` or `#` in quotes";
-    findings.push(warning("skill-yaml", place, &message).with_note(advice));
+    findings.push(Diagnostic::warning("skill-yaml", place, message).with_note(advice));
     let quoted = quoted(source);
     let (root, errors) = yaml::parse(&quoted, file, MAX_NESTING, &|_| range.start);
     match root.map(|root| root.kind) {
@@ -235,8 +210,8 @@ fn read_fields(file: FileId, text: &str, range: Range<usize>, findings: &mut Vec
 }
 
 fn field(key: &Node, value: &Node) -> Option<Field> {
-    let value_read = value.scalar().map_or(Value::Other, |scalar| Value::Text(scalar.text.clone()));
-    Some(Field { key: key.scalar()?.text.clone(), place: key.span, value: value_read })
+    let text = value.scalar().map(|scalar| scalar.text.clone());
+    Some(Field { key: key.scalar()?.text.clone(), place: key.span, text })
 }
 
 /// What YAML has and the format has not: lists and maps in brackets, and a key that stands twice.
@@ -246,7 +221,7 @@ fn beyond_the_format(root: &Node, text: &str) -> Vec<Diagnostic> {
         let is_collection = !matches!(node.kind, NodeKind::Scalar(_) | NodeKind::Unread);
         if is_collection && text[node.span.range()].starts_with(['[', '{']) {
             let message = "lists and maps in brackets are no part of the format; write each item on a line of its own";
-            findings.push(warning("skill-yaml", node.span, message));
+            findings.push(Diagnostic::warning("skill-yaml", node.span, message));
             continue;
         }
         match &node.kind {
@@ -256,7 +231,11 @@ fn beyond_the_format(root: &Node, text: &str) -> Vec<Diagnostic> {
                 for (key, value) in pairs {
                     let name = key.scalar().map(|scalar| scalar.text.as_str());
                     if name.is_some_and(|name| !known.insert(name)) {
-                        findings.push(warning("skill-yaml", key.span, "this key stands here for the second time"));
+                        findings.push(Diagnostic::warning(
+                            "skill-yaml",
+                            key.span,
+                            "this key stands here for the second time",
+                        ));
                     }
                     pending.extend([key, value]);
                 }
@@ -301,9 +280,9 @@ fn by_lines(file: FileId, source: &str, start: usize) -> Vec<Field> {
             (Some((key, value)), _) => {
                 let place = Span::new(file, at, at + key.len());
                 let value = value.trim().trim_matches(['"', '\'', '|', '>']).trim().to_owned();
-                fields.push(Field { key: key.to_owned(), place, value: Value::Text(value) });
+                fields.push(Field { key: key.to_owned(), place, text: Some(value) });
             }
-            (None, Some(Field { value: Value::Text(text), .. })) if line.starts_with([' ', '\t']) => {
+            (None, Some(Field { text: Some(text), .. })) if line.starts_with([' ', '\t']) => {
                 if !text.is_empty() {
                     text.push(' ');
                 }

@@ -51,6 +51,11 @@ impl<'a> Answers<'a> {
         self.editor.columns
     }
 
+    /// Whether a file belongs to a program, or is a test or table that is open.
+    pub(super) fn is_ours(self, name: &str) -> bool {
+        self.programs.of(name).next().is_some() || self.cases.get(name).is_some()
+    }
+
     /// The first program of a text.
     pub(super) fn here(self, uri: &Uri) -> Option<Here<'a>> {
         let (name, document) = self.documents.at(uri)?;

@@ -7,6 +7,7 @@ use gen_lsp_types::{
     TextDocumentPositionParams, TextEdit, Uri,
 };
 
+use crate::host::program::beside;
 use crate::lang::files::case_file::mention::{Mention, MentionKind};
 use crate::lang::format::format_file;
 use crate::lang::kind::{Kind, plan_of};
@@ -14,7 +15,6 @@ use crate::serve::lsp::answers::Answers;
 use crate::serve::lsp::cases::Case;
 use crate::serve::lsp::convert::{finding, line_edits, location, symbol};
 use crate::serve::lsp::documents::{Document, uri_of};
-use crate::serve::lsp::workspace::beside;
 use crate::span::Span;
 
 /// A name in a test or table.

@@ -9,14 +9,15 @@ use playhouse_ide::outline::Entry;
 
 use crate::diagnostic::Diagnostic;
 use crate::host::launch::Choices;
+use crate::host::program::beside;
 use crate::lang::LoadOptions;
 use crate::lang::files::case;
 use crate::lang::files::case_file::lines::Read;
 use crate::lang::files::case_file::mention::Mention;
 use crate::lang::kind::{Kind, case_of};
 use crate::serve::lsp::documents::{Document, Documents, name_of};
-use crate::serve::lsp::programs::{Changes, Loaded, Survey, read};
-use crate::serve::lsp::workspace::{Workspace, beside};
+use crate::serve::lsp::programs::{Changes, Loaded, Survey};
+use crate::serve::lsp::workspace::Workspace;
 use crate::span::FileId;
 
 /// A test or table that is open. The spans of its own text lie in the file 0.
@@ -130,7 +131,7 @@ pub(super) fn cases_of(program: &Loaded, documents: &Documents, workspace: &Work
     let named = program.files().flat_map(|(_, name)| workspace.naming(name)).map(str::to_owned);
     let names: BTreeSet<String> = names.chain(named).filter(|name| case_of(name).is_some()).collect();
     let case = |name: &String| {
-        let case = CaseText::read(name, &read(Path::new(name), documents).ok()?)?;
+        let case = CaseText::read(name, &documents.read(Path::new(name)).ok()?)?;
         program.view.file(&beside(name, case.program()).to_string_lossy()).map(|_| case)
     };
     names.iter().filter_map(case).collect()

@@ -1,18 +1,19 @@
 //! The texts that an editor has open.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use gen_lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 
 use crate::host::config::Environment;
-use crate::host::library;
+use crate::host::library::{self, LibraryFile};
 use crate::lang::kind::{self, Kind};
 use crate::span::{SourceFile, Span};
 
 /// A longer text is not read.
-const MAX_BYTES: usize = 4 << 20;
+pub(super) const MAX_BYTES: usize = 4 << 20;
 
 /// How an editor counts columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +177,17 @@ impl Documents {
         self.0.keys()
     }
 
+    /// The text of a file: as it is open, else as it is on the disk.
+    ///
+    /// # Errors
+    /// It is not open, and cannot be read.
+    pub(super) fn read(&self, path: &Path) -> io::Result<String> {
+        match self.get(&path.to_string_lossy()) {
+            Some(document) => Ok(document.text().as_str().to_owned()),
+            None => std::fs::read_to_string(path),
+        }
+    }
+
     /// The one of this name.
     pub(super) fn get(&self, name: &str) -> Option<&Document> {
         self.0.get(name)
@@ -188,24 +200,27 @@ impl Documents {
     }
 }
 
-/// Copies of the library's files, which an editor can open; none: there is no place for them.
+/// Where copies of the library's files are; none: there is no place for them. An editor can open files alone.
 static LIBRARY: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let version = concat!("playhouse/library-", env!("CARGO_PKG_VERSION"));
-    let folder = Environment::read().cache_home?.join(version);
-    library::copy_to(&folder).inspect_err(|error| tracing::warn!(%error, "the library is not shown")).ok()?;
-    Some(folder)
+    Some(Environment::read().cache_home?.join(version))
 });
 
 /// What a program calls a file: its path; of what is in no file the address.
 pub(super) fn name_of(uri: &Uri) -> String {
     let Ok(path) = uri.to_file_path() else { return uri.to_string() };
-    let inside = LIBRARY.as_deref().and_then(|folder| path.strip_prefix(folder).ok()?.to_str()?.strip_suffix(".md"));
-    inside.map_or_else(|| path.to_string_lossy().into_owned(), |name| format!("{}{name}", library::SCHEME))
+    let is_copy = |file: &&LibraryFile| LIBRARY.as_deref().is_some_and(|folder| file.copy_in(folder) == path);
+    let library = library::FILES.iter().find(is_copy);
+    library.map_or_else(|| path.to_string_lossy().into_owned(), |file| file.path.to_owned())
 }
 
-/// The address of a program's file.
+/// The address of a program's file. A copy of one of the library's is written where there is none.
 pub(super) fn uri_of(name: &str) -> Option<Uri> {
-    let copy = |name: &str| Some(LIBRARY.as_deref()?.join(format!("{name}.md")));
-    let path = name.strip_prefix(library::SCHEME).and_then(copy).unwrap_or_else(|| PathBuf::from(name));
+    let copy = || {
+        let file = Some(name).filter(|name| library::is_library(name)).and_then(|name| library::find(name).ok())?;
+        let written = file.write_copy(LIBRARY.as_deref()?);
+        written.inspect_err(|error| tracing::warn!(%error, name, "a file of the library is not shown")).ok()
+    };
+    let path = copy().unwrap_or_else(|| PathBuf::from(name));
     Uri::from_file_path(path).ok().or_else(|| Uri::parse(name).ok())
 }

@@ -33,9 +33,8 @@ impl<'a> Answers<'a> {
     /// The files that a text names.
     pub(super) fn links(self, uri: &Uri) -> Vec<DocumentLink> {
         let Some((name, document)) = self.documents.at(uri) else { return Vec::new() };
-        let is_ours = self.programs.of(&name).next().is_some() || self.cases.get(&name).is_some();
         let text = document.text();
-        let links = if is_ours { links(&name, text.as_str()) } else { Vec::new() };
+        let links = if self.is_ours(&name) { links(&name, text.as_str()) } else { Vec::new() };
         let link = |link: Link| DocumentLink {
             range: text.range(link.span, self.columns()),
             target: uri_of(&link.file.to_string_lossy()),

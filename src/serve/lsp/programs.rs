@@ -84,13 +84,13 @@ impl Survey {
 impl Loaded {
     /// The texts that are open stand in the place of those in files; none: its first file cannot be read.
     pub(super) fn load(root: &str, survey: Survey, documents: &Documents) -> Option<Loaded> {
-        let roots = read_roots(&[PathBuf::from(root)], &mut |path| read(path, documents)).ok()?;
+        let roots = read_roots(&[PathBuf::from(root)], &mut |path| documents.read(path)).ok()?;
         Some(Loaded::of(root.to_owned(), None, roots, survey, documents))
     }
 
     /// As it is now; none: its first file cannot be read any more. `survey`: what is known of its tools now, if that is other.
     pub(super) fn again(self, survey: Option<Survey>, documents: &Documents) -> Option<Loaded> {
-        let roots = read_roots(&[PathBuf::from(&self.root)], &mut |path| read(path, documents)).ok()?;
+        let roots = read_roots(&[PathBuf::from(&self.root)], &mut |path| documents.read(path)).ok()?;
         let before = (self.view.into_loaded().program, self.readings);
         Some(Loaded::of(self.root, Some(before), roots, survey.unwrap_or(self.survey), documents))
     }
@@ -102,7 +102,7 @@ impl Loaded {
         survey: Survey,
         documents: &Documents,
     ) -> Loaded {
-        let mut read = |path: &Path| read(path, documents);
+        let mut read = |path: &Path| documents.read(path);
         let (mut loaded, readings) = load_roots_again(before, roots, &survey.inventory, &mut read);
         if let Some(trouble) = &survey.trouble {
             loaded.diagnostics.insert(0, Diagnostic::error("tools", Span::default(), trouble.clone()));
@@ -131,20 +131,12 @@ impl Loaded {
     pub(super) fn with_texts(&self, edited: &HashMap<String, String>, documents: &Documents) -> Option<View> {
         let mut read = |path: &Path| match edited.get(&*path.to_string_lossy()) {
             Some(text) => Ok(text.clone()),
-            None => read(path, documents),
+            None => documents.read(path),
         };
         let roots = read_roots(&[PathBuf::from(&self.root)], &mut read).ok()?;
         let before = (self.view.program().clone(), self.readings.clone());
         let (loaded, _) = load_roots_again(Some(before), roots, &self.survey.inventory, &mut read);
         Some(View::new(loaded, self.survey.tools.clone()))
-    }
-}
-
-/// The text of a file: as it is open, else as it is on the disk.
-pub(super) fn read(path: &Path, documents: &Documents) -> std::io::Result<String> {
-    match documents.get(&path.to_string_lossy()) {
-        Some(document) => Ok(document.text().as_str().to_owned()),
-        None => std::fs::read_to_string(path),
     }
 }
 

@@ -199,23 +199,18 @@ impl Server<'_> {
             .filter(|(name, now)| match self.told.get(name) {
                 Some(before) => before != now,
                 // A foreign text is never spoken of.
-                None => !now.diagnostics.is_empty() || self.is_ours(name),
+                None => !now.diagnostics.is_empty() || answers.is_ours(name),
             })
             .collect();
         for (name, now) in told {
             let method = PublishDiagnosticsNotification::METHOD.as_str().to_owned();
             self.send(Message::Notification(Notification::new(method, &now)));
-            if now.diagnostics.is_empty() && !self.is_ours(&name) {
+            if now.diagnostics.is_empty() && !self.answers().is_ours(&name) {
                 self.told.remove(&name);
             } else {
                 self.told.insert(name, now);
             }
         }
-    }
-
-    /// Whether a file belongs to a program, or is a test or table that is open.
-    fn is_ours(&self, name: &str) -> bool {
-        self.programs.of(name).next().is_some() || self.cases.get(name).is_some()
     }
 
     fn answers(&self) -> Answers<'_> {

@@ -2,26 +2,20 @@
 //! it, and what names a file goes with it when it moves (spec `editors.md`, sections 1 and 4).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::host::library::is_library;
-use crate::host::program::plain;
+use crate::host::program::{beside, plain};
 use crate::host::walk::files_below;
 use crate::lang::files::case::Case;
 use crate::lang::files::case_file::mention::MentionKind;
 use crate::lang::imports;
-use crate::lang::kind::{self, case_of};
-use crate::serve::lsp::documents::Documents;
+use crate::lang::kind::{case_of, is_markdown};
+use crate::serve::lsp::documents::{Documents, MAX_BYTES};
 use crate::span::{FileId, SourceFile, Span};
 
 /// So many files of a folder are looked at: somebody may open all that they have.
 const MAX_FILES: usize = 5_000;
-
-/// A longer file is not read.
-const MAX_BYTES: u64 = 4 << 20;
-
-/// What names files, by their names' endings; nothing else is read.
-const ENDINGS: [&str; 3] = [".md", ".markdown", ".pb"];
 
 /// The files that name others.
 #[derive(Debug, Default)]
@@ -41,7 +35,7 @@ pub(super) struct Link {
 /// What a text names: of a playbook its imports, of a test or table its program and tools. Addresses are left out.
 pub(super) fn links(name: &str, text: &str) -> Vec<Link> {
     let written: Vec<(Span, String)> = if case_of(name).is_some() {
-        let read = kind::of(name, text).and_then(|kind| Case::read(kind, FileId::default(), text));
+        let read = Case::of(name, FileId::default(), text);
         let mentions = read.map(|read| read.mentions).unwrap_or_default().into_iter();
         let path = |kind| match kind {
             MentionKind::Program(path) | MentionKind::Tools(path) => Some(path),
@@ -61,11 +55,6 @@ pub(super) fn links(name: &str, text: &str) -> Vec<Link> {
     files.map(|(span, path)| Link { span, file: file(&path), path }).collect()
 }
 
-/// A file that the one called `name` names, by its path.
-pub(super) fn beside(name: &str, path: &str) -> PathBuf {
-    plain(&Path::new(name).parent().unwrap_or(Path::new("")).join(path))
-}
-
 impl Workspace {
     /// Looks at all files of the folders. What cannot be read is passed over.
     pub(super) fn survey(folders: &[PathBuf]) -> Workspace {
@@ -78,7 +67,7 @@ impl Workspace {
 
     /// Looks at a file again: it may be another one now, or gone.
     pub(super) fn look(&mut self, name: &str, documents: &Documents) {
-        if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        if !is_markdown(name) {
             return;
         }
         let named = text_of(name, documents).map(|text| links(name, &text)).unwrap_or_default();
@@ -134,22 +123,25 @@ impl Workspace {
     }
 }
 
-/// The text of a file: as it is open, else as it is on the disk; none: it cannot be read, or is longer than any text that is.
+/// The text of a file, open or not; none: it cannot be read, or is longer than any text that is.
 fn text_of(name: &str, documents: &Documents) -> Option<String> {
-    if let Some(document) = documents.get(name) {
-        return (!document.is_too_long()).then(|| document.text().as_str().to_owned());
+    let is_read = |n_bytes: usize| n_bytes <= MAX_BYTES;
+    // What is on the disk may be of any length.
+    let length = || std::fs::metadata(name).ok().filter(std::fs::Metadata::is_file)?.len().try_into().ok();
+    if documents.get(name).is_none() && !length().is_some_and(is_read) {
+        return None;
     }
-    std::fs::metadata(name).ok().filter(|found| found.is_file() && found.len() <= MAX_BYTES)?;
-    std::fs::read_to_string(name).ok()
+    documents.read(Path::new(name)).ok().filter(|text| is_read(text.len()))
 }
 
 /// A file's path, as it is written in a file of this folder; none: no path leads there, or it is no text.
 fn path_between(folder: &Path, file: &Path) -> Option<String> {
-    let is_same = |(one, other): &(std::path::Component<'_>, std::path::Component<'_>)| one == other;
+    let is_same = |(one, other): &(Component<'_>, Component<'_>)| one == other;
     let n_same = folder.components().zip(file.components()).take_while(is_same).count();
-    let up = folder.components().skip(n_same).map(|_| "..");
+    if n_same == 0 {
+        return None;
+    }
+    let up = folder.components().skip(n_same).map(|_| Some(".."));
     let down = file.components().skip(n_same).map(|component| component.as_os_str().to_str());
-    let parts: Option<Vec<&str>> = up.map(Some).chain(down).collect();
-    (n_same > 0).then_some(())?;
-    Some(parts?.join("/"))
+    Some(up.chain(down).collect::<Option<Vec<&str>>>()?.join("/"))
 }

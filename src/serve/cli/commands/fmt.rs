@@ -11,7 +11,7 @@ use crate::lang::files::test_file::TestFile;
 use crate::lang::files::trigger_table::TriggerTable;
 use crate::lang::format::format_file;
 use crate::lang::format::proof::Untouched;
-use crate::lang::kind::{self, Kind};
+use crate::lang::kind::{self, Kind, MARKDOWN};
 use crate::lang::{SourceText, load_settings};
 use crate::serve::cli::commands::test::find;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
@@ -29,7 +29,7 @@ Examples:
 `<!-- fmt: off -->` and `<!-- fmt: on -->` on lines of their own keep what stands between them as it is.";
 
 /// How the names of files end that can be ours.
-const ENDINGS: [&str; 6] = [".md", ".markdown", ".pb", ".json", ".yaml", ".yml"];
+const ENDINGS: [&str; 6] = [MARKDOWN[0], MARKDOWN[1], MARKDOWN[2], ".json", ".yaml", ".yml"];
 
 /// Formats playbooks, tests, trigger tables and plans; a file that would mean something else then is left as it is
 #[derive(Args)]

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use strum::VariantNames;
 
 use crate::diagnostic::Severity;
 use crate::host::graph::{GraphFormat, chart, taken};
@@ -33,7 +35,7 @@ pub(crate) struct GraphArguments {
     #[arg(required_unless_present = "session", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// As what: a flowchart for Mermaid or Graphviz, a picture, or an object for programs
-    #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
+    #[arg(long, default_value = "mermaid", value_parser = formats())]
     format: GraphFormat,
     /// The lines of this playbook instead: which can follow which
     #[arg(long, value_name = "NAME")]
@@ -48,6 +50,10 @@ pub(crate) struct GraphArguments {
     /// A file of canned tools, which count as declared
     #[arg(long, value_name = "FILE")]
     tools: Vec<PathBuf>,
+}
+
+fn formats() -> impl TypedValueParser<Value = GraphFormat> {
+    PossibleValuesParser::new(GraphFormat::VARIANTS).try_map(|name| name.parse::<GraphFormat>())
 }
 
 /// Draws.
