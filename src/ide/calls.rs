@@ -1,7 +1,7 @@
 //! Who calls a playbook, whom it calls, and the arguments of a call that is being written.
 
 use playhouse_lang::analysis::explain::signature;
-use playhouse_lang::program::{Playbook, PlaybookId, Signature, Step, TriggerId};
+use playhouse_lang::program::{AgentId, Playbook, PlaybookId, Signature, Step, TriggerId};
 use playhouse_lang::span::{FileId, Span};
 
 use crate::View;
@@ -124,8 +124,12 @@ impl View {
 
     /// How what is called by this name at an offset is called.
     fn signature_of(&self, file: FileId, offset: usize, name: &str) -> Option<Signature> {
+        self.signature_in(self.playbook_at(file, offset)?.agent, name)
+    }
+
+    /// How what is called by this name in an agent's playbooks is called.
+    pub(crate) fn signature_in(&self, agent: AgentId, name: &str) -> Option<Signature> {
         let program = self.program();
-        let agent = self.playbook_at(file, offset).map(|playbook| playbook.agent)?;
         if let Some(id) = program.find_playbook(agent, name) {
             return Some(program.playbook(id).signature());
         }
@@ -135,7 +139,7 @@ impl View {
 }
 
 /// The name that a text ends with: `Pay`, `bank.Pay`.
-fn callee_before(text: &str) -> &str {
+pub(crate) fn callee_before(text: &str) -> &str {
     let is_inner = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     &text[text.trim_end_matches(is_inner).len()..]
 }

@@ -8,10 +8,11 @@ use playhouse_lang::files::case_file::lines::Read;
 use playhouse_lang::files::case_file::mention::{LineName, Mention, MentionKind, Owner};
 use playhouse_lang::files::test_file::{FoundLine, find_line};
 use playhouse_lang::files::trigger_table::find_trigger;
-use playhouse_lang::program::{EntryId, Playbook, Step};
+use playhouse_lang::program::{EntryId, Playbook, PlaybookId, Step};
 use playhouse_lang::span::{FileId, SourceFile, Span};
 
 use crate::View;
+use crate::hover::count;
 use crate::occurrences::{Symbol, variable, whole_words};
 use crate::rename::Renaming;
 
@@ -53,15 +54,31 @@ impl CaseText {
 impl View {
     /// What a test or table of this program names at an offset; none: nothing, or what may be one of several.
     pub fn symbol_in_case(&self, case: &CaseText, offset: usize) -> Option<Symbol> {
-        let holds = |name: &Name| name.span.range().start <= offset && offset <= name.span.range().end;
-        let name = self.names_in_case(case).find(holds)?;
+        let name = self.name_in_case(case, offset)?;
         if let [symbol] = &name.means[..] { Some(symbol.clone()) } else { None }
+    }
+
+    /// Where the name stands that a test or table has at an offset.
+    pub fn span_in_case(&self, case: &CaseText, offset: usize) -> Option<Span> {
+        Some(self.name_in_case(case, offset)?.span)
+    }
+
+    fn name_in_case(&self, case: &CaseText, offset: usize) -> Option<Name> {
+        let holds = |name: &Name| name.span.range().start <= offset && offset <= name.span.range().end;
+        self.names_in_case(case).find(holds)
     }
 
     /// Where a test or table of this program names what is meant, or may do so, by place.
     pub fn places_in_case(&self, symbol: &Symbol, case: &CaseText) -> Vec<Span> {
         let means = |name: &Name| name.means.contains(symbol);
         self.names_in_case(case).filter(means).map(|name| name.span).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// How many of these tests and tables of this program name a playbook: `2 tests`; none: not one.
+    pub fn counted_tests(&self, id: PlaybookId, cases: &[CaseText]) -> Option<String> {
+        let names = |case: &&CaseText| !self.places_in_case(&Symbol::Playbook(id), case).is_empty();
+        let n_tests = cases.iter().filter(names).count();
+        (n_tests > 0).then(|| count(n_tests, "test"))
     }
 
     /// What is written in the place of what, by place, so that a test or table of this program goes with a renaming.

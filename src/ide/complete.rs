@@ -32,6 +32,10 @@ pub enum ProposalKind {
     Key,
     /// One of its values.
     Value,
+    /// A line of a playbook, or a trigger, by its id.
+    Line,
+    /// A file or folder.
+    File,
 }
 
 /// Something that can be written.
@@ -53,11 +57,7 @@ impl View {
     /// `### Triggers` the wordings that are read; in both, after the beginning of a word, playbooks, tools and plans; after
     /// the signs of a heading the sections that are not there yet; in front matter and metadata keys and their values.
     pub fn complete(&self, file: FileId, text: &str, offset: usize) -> Vec<Proposal> {
-        let Some(before) = text.get(..offset) else { return Vec::new() };
-        let begun = before.len() - before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
-        let start = offset - begun;
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        let head = &line[..line.len() - begun];
+        let Some(Typed { before, line, head, start }) = Typed::at(text, offset) else { return Vec::new() };
         let span = Span::new(file, start, offset);
         if head.ends_with('$') {
             return self.variables(file, Span::new(file, start - 1, offset));
@@ -84,7 +84,7 @@ impl View {
         let is_after_bullet = matches!(head.trim_start(), "- " | "* " | "+ ");
         let mut proposals = if is_after_bullet { wordings } else { Vec::new() };
         // Where nothing has been typed everything would be proposed, in the middle of prose.
-        if is_after_bullet || begun > 0 {
+        if is_after_bullet || start < before.len() {
             proposals.extend(self.callables(file, span));
         }
         proposals
@@ -171,6 +171,28 @@ impl View {
         let plans = program.plans.iter().map(|plan| call(ProposalKind::Playbook, "", &plan.signature(), span));
         let tools = self.tools.signatures.iter().map(|tool| call(ProposalKind::Tool, "", tool, span));
         playbooks.chain(plans).chain(tools).collect()
+    }
+}
+
+/// What has been typed in a line.
+pub(crate) struct Typed<'t> {
+    /// The text before the cursor.
+    before: &'t str,
+    /// Its last line.
+    pub(crate) line: &'t str,
+    /// The same without the beginning of a word at its end.
+    pub(crate) head: &'t str,
+    /// Where that word begins.
+    pub(crate) start: usize,
+}
+
+impl Typed<'_> {
+    /// None: the offset is no place of the text.
+    pub(crate) fn at(text: &str, offset: usize) -> Option<Typed<'_>> {
+        let before = text.get(..offset)?;
+        let begun = before.len() - before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Some(Typed { before, line, head: &line[..line.len() - begun], start: offset - begun })
     }
 }
 

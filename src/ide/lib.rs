@@ -6,10 +6,12 @@
 
 pub mod actions;
 pub mod calls;
+pub mod case_complete;
 pub mod case_names;
 pub mod cases;
 pub mod complete;
 pub mod extract;
+pub mod hints;
 pub mod hover;
 mod keys;
 pub mod occurrences;

@@ -42,15 +42,6 @@ pub struct Entry {
     pub children: Vec<Entry>,
 }
 
-/// Something written beside a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hint {
-    /// Before which offset.
-    pub at: usize,
-    /// What.
-    pub text: String,
-}
-
 impl View {
     /// The agents of a file, with their playbooks; playbooks of agents of other files stand by themselves.
     pub fn outline(&self, file: FileId) -> Vec<Entry> {
@@ -107,17 +98,6 @@ impl View {
             }
         }
         folds
-    }
-
-    /// The line ids of a range of a file, with `=` before what costs no model call.
-    pub fn hints(&self, file: FileId, range: std::ops::Range<usize>) -> Vec<Hint> {
-        let lines = self.playbooks(file).flat_map(|playbook| &playbook.steps);
-        let seen = lines.filter(|line| range.contains(&line.span.range().start));
-        seen.map(|line| {
-            let mark = if line.explicit { "=" } else { "" };
-            Hint { at: line.span.range().start, text: format!("{mark}{}", line.label) }
-        })
-        .collect()
     }
 }
 

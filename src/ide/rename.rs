@@ -9,7 +9,7 @@ use playhouse_lang::program::{CALL, EVENT, Playbook, USER_MESSAGE};
 use playhouse_lang::span::{FileId, Span};
 
 use crate::View;
-use crate::occurrences::{Occurrence, Role, Symbol};
+use crate::occurrences::{Occurrence, Role, Symbol, whole_words};
 
 /// What is written where, so that something is called otherwise. To be made only if [`View::prove`] agrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +129,24 @@ impl View {
             let text = sources.text(place).lines().next().unwrap_or_default();
             format!("{}: this would read differently: {text}", sources.place(place))
         })
+    }
+
+    /// Where the name stands in words that mean nothing to the interpreter, and what would stand there: somebody has to look
+    /// whether it is meant.
+    pub fn mentions(&self, renaming: &Renaming) -> Vec<(Span, String)> {
+        let dollar = if is_variable(&renaming.symbol) { "$" } else { "" };
+        let written = format!("{dollar}{}", renaming.old);
+        let mut found = Vec::new();
+        let own = self.program().sources.iter().filter(|(_, source)| !source.name.starts_with("playhouse:"));
+        for (file, source) in own {
+            let places = whole_words(&source.text, &written).map(|at| Span::new(file, at, at + written.len()));
+            let is_name = |place: &Span| self.name_at(file, place.range().start + dollar.len()).is_some();
+            // A variable that is called like the playbook is another thing.
+            let is_other = |place: &Span| dollar.is_empty() && source.text[..place.range().start].ends_with('$');
+            let mentioned = places.filter(|place| !is_name(place) && !is_other(place));
+            found.extend(mentioned.map(|place| (place, renaming.instead(&written, false))));
+        }
+        found
     }
 
     /// A name must not be that of something else that can be meant in the same places.

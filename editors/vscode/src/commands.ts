@@ -139,6 +139,28 @@ async function showText(content: string): Promise<void> {
 
 /** The hierarchy of calls of a playbook. */
 async function showCallers(file: string, playbook: string): Promise<void> {
+  if (await showTitle(file, playbook)) {
+    await vscode.commands.executeCommand("editor.showCallHierarchy");
+  }
+}
+
+/** The places where tests and trigger tables name a playbook. */
+async function showTests(file: string, playbook: string): Promise<void> {
+  const title = await showTitle(file, playbook);
+  if (title) {
+    const uri = vscode.Uri.file(file);
+    const places = await vscode.commands.executeCommand<vscode.Location[] | undefined>(
+      "vscode.executeReferenceProvider",
+      uri,
+      title,
+    );
+    const tests = (places ?? []).filter((place) => /\.(test|triggers)\.md$/.test(place.uri.path));
+    await vscode.commands.executeCommand("editor.action.showReferences", uri, title, tests);
+  }
+}
+
+/** Puts the cursor on the title of a playbook; undefined: it is not there any more. */
+async function showTitle(file: string, playbook: string): Promise<vscode.Position | undefined> {
   const uri = vscode.Uri.file(file);
   const editor = await vscode.window.showTextDocument(uri);
   const outline = await vscode.commands.executeCommand<vscode.DocumentSymbol[] | undefined>(
@@ -152,6 +174,6 @@ async function showCallers(file: string, playbook: string): Promise<void> {
   if (title) {
     editor.selection = new vscode.Selection(title.start, title.start);
     editor.revealRange(title);
-    await vscode.commands.executeCommand("editor.showCallHierarchy");
   }
+  return title?.start;
 }

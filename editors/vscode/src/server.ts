@@ -9,11 +9,16 @@ const FILES: DocumentSelector = [
   { scheme: "file", pattern: "**/*.{jmp,branch}.json" },
 ];
 
-/** Starts the server, and once more when the workspace becomes trusted: then lenses run and debug, too. */
+/**
+ * Starts the server, and once more when the workspace becomes trusted, for then lenses run and debug, too, or when other
+ * hints are wanted.
+ */
 export function startServer(context: vscode.ExtensionContext, binary: Binary): void {
   const watcher = vscode.workspace.createFileSystemWatcher("**/*.{md,pb,json,yaml,yml,toml}");
   const make = (): LanguageClient => {
-    const commands = ["playhouse.showCallers"];
+    const commands = ["playhouse.showCallers", "playhouse.showTests"];
+    const settings = vscode.workspace.getConfiguration("playhouse.hints");
+    const hints = ["lines", "types", "parameters"].filter((kind) => settings.get(kind, true));
     if (vscode.workspace.isTrusted) {
       commands.unshift("playhouse.run", "playhouse.debug");
     }
@@ -23,7 +28,7 @@ export function startServer(context: vscode.ExtensionContext, binary: Binary): v
       { command: binary.path, args: ["lsp"] },
       {
         documentSelector: FILES,
-        initializationOptions: { commands },
+        initializationOptions: { commands, hints },
         synchronize: { fileEvents: watcher },
       },
     );
@@ -31,14 +36,16 @@ export function startServer(context: vscode.ExtensionContext, binary: Binary): v
   let client = make();
   // Why it cannot be started, if it cannot, the client says itself; the debugger and the tests are there all the same.
   const start = (): void => void client.start().catch(() => undefined);
+  const again = async (): Promise<void> => {
+    await client.stop();
+    client = make();
+    start();
+  };
   context.subscriptions.push(
     watcher,
     { dispose: () => void client.stop() },
-    vscode.workspace.onDidGrantWorkspaceTrust(async () => {
-      await client.stop();
-      client = make();
-      start();
-    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(again),
+    vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration("playhouse.hints") && void again()),
   );
   start();
 }

@@ -3,20 +3,21 @@
 
 use gen_lsp_types::{
     ActiveParameter, BaseSymbolInformation, CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall,
-    Code, CodeAction, CodeActionKind, CodeActionParams, CodeActionResponse, CodeLens, Command, CompletionItem,
-    Contents, Diagnostic, DiagnosticSeverity, DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Documentation,
-    FoldingRange, Hover, InlayHint, InlayHintParams, Label, Location, MarkupContent, MarkupKind, Message,
+    Code, CodeAction, CodeActionKind, CodeActionParams, CodeActionResponse, CodeLens, Command, Contents, Diagnostic,
+    DiagnosticSeverity, DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Documentation, FoldingRange, Hover,
+    InlayHint, InlayHintKind, InlayHintParams, Label, Location, MarkupContent, MarkupKind, Message,
     ParameterInformation, ParameterInformationLabel, Range, SemanticTokens, SignatureHelp, SignatureInformation,
     TextDocumentPositionParams, Uri, WorkspaceSymbol, WorkspaceSymbolLocation,
 };
 use playhouse_ide::calls::Caller;
+use playhouse_ide::hints::{Hint, HintKind};
 use playhouse_ide::occurrences::{Occurrence, Role};
 use playhouse_ide::outline::{Entry, EntryKind};
 
 use crate::lang::program::{Playbook, PlaybookId};
 use crate::serve::lsp::capabilities::Editor;
-use crate::serve::lsp::cases::Cases;
-use crate::serve::lsp::convert::{completion, finding, hierarchy_item, location, symbol, symbol_kind, tokens};
+use crate::serve::lsp::cases::{Cases, cases_of};
+use crate::serve::lsp::convert::{finding, hierarchy_item, location, symbol, symbol_kind, tokens};
 use crate::serve::lsp::documents::{Columns, Documents, Text, name_of};
 use crate::serve::lsp::edits::Edits;
 use crate::serve::lsp::programs::{Loaded, Programs};
@@ -28,6 +29,9 @@ const LENSES: [(&str, &str); 2] = [("playhouse.run", "run"), ("playhouse.debug",
 
 /// The command that shows the callers of a playbook.
 const SHOW_CALLERS: &str = "playhouse.showCallers";
+
+/// The command that shows the tests and trigger tables that name a playbook.
+const SHOW_TESTS: &str = "playhouse.showTests";
 
 /// What questions are answered from.
 #[derive(Clone, Copy)]
@@ -122,11 +126,13 @@ impl<'a> Answers<'a> {
         outline.iter().map(|entry| symbol(entry, here.text, self.columns())).collect()
     }
 
-    /// What is called like this, in all programs.
+    /// What is called like this, in all programs and in the files of the folders that are open.
     pub(super) fn all_symbols(self, query: &str) -> Vec<WorkspaceSymbol> {
         let query = query.to_lowercase();
         let mut found: Vec<WorkspaceSymbol> = Vec::new();
-        for program in self.programs.all() {
+        let closed = self.workspace.playbooks().filter(|name| self.programs.of(name).next().is_none());
+        let closed: Vec<Loaded> = closed.filter_map(|name| Loaded::alone(name, self.documents)).collect();
+        for program in self.programs.all().iter().chain(&closed) {
             let entries = program.files().flat_map(|(file, _)| program.view.outline(file));
             let mut pending: Vec<(Entry, Option<String>)> = entries.map(|entry| (entry, None)).collect();
             while let Some((entry, container)) = pending.pop() {
@@ -194,6 +200,8 @@ impl<'a> Answers<'a> {
         let Some(here) = self.here(uri) else { return Vec::new() };
         let has = |command: &str| self.editor.commands.iter().any(|known| known == command);
         let file = self.documents.at(uri).map(|(name, _)| name).unwrap_or_default();
+        let is_counted = has(SHOW_TESTS);
+        let cases = if is_counted { cases_of(here.program, self.documents, self.workspace) } else { Vec::new() };
         let mut lenses = Vec::new();
         for playbook in here.program.view.playbooks(here.file) {
             let range = here.text.range(playbook.title_span, self.columns());
@@ -209,6 +217,8 @@ impl<'a> Answers<'a> {
             if has(SHOW_CALLERS) {
                 add(here.program.view.counted_callers(playbook.id), SHOW_CALLERS);
             }
+            let tests = here.program.view.counted_tests(playbook.id, &cases);
+            tests.into_iter().for_each(|title| add(title, SHOW_TESTS));
         }
         lenses
     }
@@ -287,31 +297,28 @@ impl<'a> Answers<'a> {
             .collect()
     }
 
-    /// Line ids.
+    /// What is shown between the words of a range.
     pub(super) fn hints(self, asked: &InlayHintParams) -> Vec<InlayHint> {
         let Some(here) = self.here(&asked.text_document.uri) else { return Vec::new() };
         let place = |position| here.text.offset(position, self.columns());
         let start = place(asked.range.start).unwrap_or(0);
         let end = place(asked.range.end).unwrap_or(here.text.as_str().len());
         let hints = here.program.view.hints(here.file, start..end.saturating_add(1));
-        let hint = |hint: playhouse_ide::outline::Hint| InlayHint {
+        let hint = |hint: Hint| InlayHint {
             position: here.text.position(hint.at, self.columns()),
             label: Label::String(hint.text),
-            kind: None,
+            kind: match hint.kind {
+                HintKind::Line => None,
+                HintKind::Type => Some(InlayHintKind::Type),
+                HintKind::Parameter => Some(InlayHintKind::Parameter),
+            },
             text_edits: None,
             tooltip: None,
             padding_left: None,
-            padding_right: Some(true),
+            padding_right: Some(hint.kind == HintKind::Line),
             data: None,
         };
-        hints.into_iter().map(hint).collect()
-    }
-
-    /// What can be written there.
-    pub(super) fn completions(self, at: &TextDocumentPositionParams) -> Vec<CompletionItem> {
-        let Some((here, offset)) = self.place(at) else { return Vec::new() };
-        let proposals = here.program.view.complete(here.file, here.text.as_str(), offset);
-        proposals.into_iter().map(|proposal| completion(proposal, here.text, self.columns())).collect()
+        hints.into_iter().filter(|hint| self.editor.hints.contains(&hint.kind)).map(hint).collect()
     }
 
     /// What can be done about what was found in a range, and with its lines; all mends at once where the editor asks for

@@ -12,6 +12,7 @@ use gen_lsp_types::{
     SemanticTokensProvider, ServerCapabilities, SignatureHelpOptions, TextDocumentSync, TextDocumentSyncKind,
     TextDocumentSyncOptions, Uri, WorkspaceOptions, WorkspaceSymbolProvider,
 };
+use playhouse_ide::hints::HintKind;
 use serde_json::Value as Json;
 
 use crate::serve::lsp::convert::{TOKEN_KINDS, TOKEN_MODIFIERS};
@@ -30,6 +31,12 @@ pub(super) struct Editor {
     pub(super) registers_formatting: bool,
     /// Whether it shows what cannot be done, with the reason.
     pub(super) shows_disabled: bool,
+    /// Whether it asks later for what an action writes.
+    pub(super) resolves_actions: bool,
+    /// Whether it asks people about changes that need a yes.
+    pub(super) asks_about_changes: bool,
+    /// What it shows between words; `initializationOptions.hints`, all if it is not said.
+    pub(super) hints: Vec<HintKind>,
 }
 
 impl Editor {
@@ -40,15 +47,27 @@ impl Editor {
         let offered = general.and_then(|general| general.position_encodings).unwrap_or_default();
         let is_utf8 = offered.contains(&PositionEncodingKind::UTF8);
         let commands = asked["initializationOptions"]["commands"].as_array().into_iter().flatten();
+        let can = &asked["capabilities"];
+        let resolved = can["textDocument"]["codeAction"]["resolveSupport"]["properties"].as_array();
+        let edit = &can["workspace"]["workspaceEdit"];
+        let hints = asked["initializationOptions"]["hints"].as_array();
+        let is_shown = |name: &str| hints.is_none_or(|shown| shown.iter().any(|one| one == name));
         Editor {
             columns: if is_utf8 { Columns::Utf8 } else { Columns::Utf16 },
-            registers_formatting: asked["capabilities"]["textDocument"]["formatting"]["dynamicRegistration"] == true,
+            registers_formatting: can["textDocument"]["formatting"]["dynamicRegistration"] == true,
             folders: folders(asked),
-            shows_disabled: asked["capabilities"]["textDocument"]["codeAction"]["disabledSupport"] == true,
+            shows_disabled: can["textDocument"]["codeAction"]["disabledSupport"] == true,
+            resolves_actions: resolved.is_some_and(|properties| properties.iter().any(|one| one == "edit")),
+            asks_about_changes: edit["documentChanges"] == true && edit["changeAnnotationSupport"].is_object(),
+            hints: HINTS.into_iter().filter(|(name, _)| is_shown(name)).map(|(_, kind)| kind).collect(),
             commands: commands.filter_map(|command| command.as_str().map(str::to_owned)).collect(),
         }
     }
 }
+
+/// What an editor can show between words, by the names of the option.
+const HINTS: [(&str, HintKind); 3] =
+    [("lines", HintKind::Line), ("types", HintKind::Type), ("parameters", HintKind::Parameter)];
 
 /// The folders that an editor has open; some know one alone, by an older name.
 fn folders(asked: &Json) -> Vec<PathBuf> {
@@ -119,11 +138,12 @@ pub(super) fn capabilities(editor: &Editor) -> ServerCapabilities {
                 CodeActionKind::RefactorExtract,
                 CodeActionKind::SourceFixAll,
             ]),
+            resolve_provider: Some(true),
             ..CodeActionOptions::default()
         })),
         completion_provider: Some(CompletionOptions {
             // Never a space: every word would ask (vscode#69283).
-            trigger_characters: Some(owned(&["$", ".", "!", "#"])),
+            trigger_characters: Some(owned(&["$", ".", ":", "!", "#", "/"])),
             ..CompletionOptions::default()
         }),
         signature_help_provider: Some(SignatureHelpOptions {

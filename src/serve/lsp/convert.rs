@@ -159,6 +159,8 @@ pub(super) fn completion(proposal: Proposal, text: Text<'_>, columns: Columns) -
         ProposalKind::Heading => CompletionItemKind::Keyword,
         ProposalKind::Playbook => CompletionItemKind::Function,
         ProposalKind::Tool => CompletionItemKind::Method,
+        ProposalKind::Line => CompletionItemKind::Event,
+        ProposalKind::File => CompletionItemKind::File,
     };
     let edit = TextEdit { range: text.range(proposal.span, columns), new_text: proposal.text.clone() };
     CompletionItem {

@@ -17,6 +17,7 @@ mod case_answers;
 
 mod cases;
 
+mod completions;
 mod convert;
 
 mod documents;

@@ -61,10 +61,9 @@ impl Survey {
 
     /// The same with these choices.
     pub(super) fn with(root: &str, choices: Choices) -> Survey {
-        let unknown = ToolInventory { are_more: true, ..ToolInventory::default() };
         // What nobody has saved cannot be surveyed, and that is no fault.
         if !Path::new(root).exists() {
-            return Survey { inventory: unknown, tools: Tools::default(), trouble: None };
+            return Survey::unknown(None);
         }
         let launch = Launch::new(Workshop::default(), choices);
         match launch.survey_tools(&[PathBuf::from(root)]) {
@@ -76,8 +75,13 @@ impl Survey {
                 Survey { inventory: surveyed(&equipment), tools, trouble: None }
             }
             // Which tools there are is not known, so an unknown name is no finding.
-            Err(error) => Survey { inventory: unknown, tools: Tools::default(), trouble: Some(error.to_string()) },
+            Err(error) => Survey::unknown(Some(error.to_string())),
         }
+    }
+
+    fn unknown(trouble: Option<String>) -> Survey {
+        let inventory = ToolInventory { are_more: true, ..ToolInventory::default() };
+        Survey { inventory, tools: Tools::default(), trouble }
     }
 }
 
@@ -85,14 +89,23 @@ impl Loaded {
     /// The texts that are open stand in the place of those in files; none: its first file cannot be read.
     pub(super) fn load(root: &str, survey: Survey, documents: &Documents) -> Option<Loaded> {
         let roots = read_roots(&[PathBuf::from(root)], &mut |path| documents.read(path)).ok()?;
-        Some(Loaded::of(root.to_owned(), None, roots, survey, documents))
+        Some(Loaded::of(root.to_owned(), None, roots, survey, &mut |path| documents.read(path)))
+    }
+
+    /// A file without what it imports, and without a look at its tools; none: it cannot be read.
+    pub(super) fn alone(name: &str, documents: &Documents) -> Option<Loaded> {
+        let text = documents.read(Path::new(name)).ok()?;
+        let roots = vec![SourceText { name: name.to_owned(), text }];
+        let mut nothing = |_: &Path| Err(std::io::ErrorKind::NotFound.into());
+        Some(Loaded::of(name.to_owned(), None, roots, Survey::unknown(None), &mut nothing))
     }
 
     /// As it is now; none: its first file cannot be read any more. `survey`: what is known of its tools now, if that is other.
     pub(super) fn again(self, survey: Option<Survey>, documents: &Documents) -> Option<Loaded> {
         let roots = read_roots(&[PathBuf::from(&self.root)], &mut |path| documents.read(path)).ok()?;
         let before = (self.view.into_loaded().program, self.readings);
-        Some(Loaded::of(self.root, Some(before), roots, survey.unwrap_or(self.survey), documents))
+        let survey = survey.unwrap_or(self.survey);
+        Some(Loaded::of(self.root, Some(before), roots, survey, &mut |path| documents.read(path)))
     }
 
     fn of(
@@ -100,10 +113,9 @@ impl Loaded {
         before: Option<(Program, Readings)>,
         roots: Vec<SourceText>,
         survey: Survey,
-        documents: &Documents,
+        read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
     ) -> Loaded {
-        let mut read = |path: &Path| documents.read(path);
-        let (mut loaded, readings) = load_roots_again(before, roots, &survey.inventory, &mut read);
+        let (mut loaded, readings) = load_roots_again(before, roots, &survey.inventory, read);
         if let Some(trouble) = &survey.trouble {
             loaded.diagnostics.insert(0, Diagnostic::error("tools", Span::default(), trouble.clone()));
         }
@@ -115,6 +127,11 @@ impl Loaded {
     pub(super) fn world(&self) -> LoadOptions<'_> {
         let ToolInventory { signatures, are_more, others } = &self.survey.inventory;
         LoadOptions { tools: signatures, open_world: *are_more, others }
+    }
+
+    /// Whether both begin with the same file.
+    pub(super) fn is_same(&self, other: &Loaded) -> bool {
+        self.root == other.root
     }
 
     /// The names of its files.

@@ -4,15 +4,15 @@ use gen_lsp_types::{
     Location, PrepareRenamePlaceholder, PrepareRenameResult, TextDocumentPositionParams, WorkspaceEdit,
 };
 use playhouse_ide::case_names::CaseText;
-use playhouse_ide::occurrences::{Role, Symbol};
+use playhouse_ide::occurrences::{Occurrence, Role, Symbol};
 
 use crate::serve::lsp::answers::Answers;
 use crate::serve::lsp::cases::cases_of;
 use crate::serve::lsp::convert::location;
-use crate::serve::lsp::documents::{Text, uri_of};
+use crate::serve::lsp::documents::{Document, Text, uri_of};
 use crate::serve::lsp::edits::Edits;
 use crate::serve::lsp::programs::Loaded;
-use crate::span::SourceFile;
+use crate::span::{FileId, SourceFile, Span};
 
 impl<'a> Answers<'a> {
     /// Every place of what the name means, also in tests and trigger tables.
@@ -36,38 +36,57 @@ impl<'a> Answers<'a> {
         if let Some((here, offset)) = self.place(at) {
             return Some((here.program, here.program.view.name_at(here.file, offset)?.symbol.clone()));
         }
-        let (name, document) = self.documents.at(&at.text_document.uri)?;
-        let program = self.cases.get(&name)?.program()?;
-        let offset = document.text().offset(at.position, self.columns())?;
-        let case = CaseText::read(&name, document.text().as_str())?;
-        Some((program, program.view.symbol_in_case(&case, offset)?))
+        let named = self.named_in_case(at)?;
+        Some((named.program, named.symbol))
     }
 
     /// The name there that can be another one.
     pub(super) fn renamable(self, at: &TextDocumentPositionParams) -> Result<Option<PrepareRenameResult>, String> {
-        let Some((here, offset)) = self.place(at) else { return Ok(None) };
-        let name = here.program.view.renamable(here.file, offset)?;
-        let written = here.program.view.program().sources.text(name.span);
+        let (text, written, span) = if let Some((here, offset)) = self.place(at) {
+            let name = here.program.view.renamable(here.file, offset)?;
+            (here.text, here.program.view.program().sources.text(name.span), name.span)
+        } else {
+            let Some(named) = self.named_in_case(at) else { return Ok(None) };
+            let (view, place) = (&named.program.view, named.place()?);
+            view.renamable(place.file, place.range().start)?;
+            let text = named.document.text();
+            let span = view.span_in_case(&named.case, named.offset).ok_or(NO_NAME)?;
+            (text, text.as_str().get(span.range()).unwrap_or_default(), span)
+        };
         Ok(Some(PrepareRenameResult::PrepareRenamePlaceholder(PrepareRenamePlaceholder {
-            range: here.text.range(name.span, self.columns()),
+            range: text.range(span, self.columns()),
             placeholder: written.to_owned(),
         })))
     }
 
-    /// Another name, if it is proved of all programs with this text, and of their tests and tables, that nothing else
-    /// changes.
+    /// Another name, if it is proved of all programs with this text, or of the program of a test or table, and of the tests
+    /// and tables of these, that nothing else changes.
     pub(super) fn rename(self, at: &TextDocumentPositionParams, new: &str) -> Result<Option<WorkspaceEdit>, String> {
         let Some((name, _)) = self.documents.at(&at.text_document.uri) else { return Ok(None) };
+        let mut places: Vec<(&Loaded, FileId, usize)> = Vec::new();
+        for (program, file) in self.programs.of(&name) {
+            let offset = program.text(file).and_then(|text| text.offset(at.position, self.columns()));
+            places.extend(offset.map(|offset| (program, file, offset)));
+        }
+        if places.is_empty() {
+            let Some(named) = self.named_in_case(at) else { return Ok(None) };
+            let (program, place) = (named.program, named.place()?);
+            // The file where the name comes from may belong to more programs than that of the test.
+            let file = program.view.program().sources.get(place.file).map_or("", |source| &source.name);
+            let others = self.programs.of(file).filter(|(other, _)| !other.is_same(program));
+            places.push((program, place.file, place.range().start));
+            places.extend(others.map(|(other, file)| (other, file, place.range().start)));
+        }
         // In all programs together.
         let mut all = Edits::default();
         let mut renamings = Vec::new();
-        for (program, file) in self.programs.of(&name) {
+        for (program, file, offset) in places {
             let view = &program.view;
-            let Some(offset) = program.text(file).and_then(|text| text.offset(at.position, self.columns())) else {
-                continue;
-            };
             let renaming = view.rename(file, offset, new)?;
             all.add_to_program(program, &renaming.edits);
+            if self.editor.asks_about_changes {
+                all.ask_in_program(program, view.mentions(&renaming));
+            }
             let cases = cases_of(program, self.documents, self.workspace);
             for case in &cases {
                 let edits = view.rename_in_case(&renaming, case).into_iter();
@@ -87,5 +106,36 @@ impl<'a> Answers<'a> {
             }
         }
         Ok(Some(all.in_workspace(self.columns())))
+    }
+
+    /// The test or table, and the program's thing that is named there.
+    fn named_in_case(self, at: &TextDocumentPositionParams) -> Option<NamedInCase<'a>> {
+        let (name, document) = self.documents.at(&at.text_document.uri)?;
+        let program = self.cases.get(&name)?.program()?;
+        let offset = document.text().offset(at.position, self.columns())?;
+        let case = CaseText::read(&name, document.text().as_str())?;
+        let symbol = program.view.symbol_in_case(&case, offset)?;
+        Some(NamedInCase { program, document, case, offset, symbol })
+    }
+}
+
+const NO_NAME: &str = "there is no name here";
+
+/// A name in a test or table.
+struct NamedInCase<'a> {
+    program: &'a Loaded,
+    document: &'a Document,
+    case: CaseText,
+    offset: usize,
+    symbol: Symbol,
+}
+
+impl NamedInCase<'_> {
+    /// A place of it in the program.
+    fn place(&self) -> Result<Span, String> {
+        let places: Vec<&Occurrence> = self.program.view.places(&self.symbol).collect();
+        let defined = places.iter().find(|place| place.role == Role::Definition);
+        let place = defined.or(places.first()).ok_or(NO_NAME)?;
+        Ok(place.span)
     }
 }

@@ -5,14 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gen_lsp_types::{
     CallHierarchyIncomingCallsRequest, CallHierarchyOutgoingCallsRequest, CallHierarchyPrepareRequest, CancelParams,
-    CodeActionRequest, CodeLensRequest, CompletionRequest, CompletionResponse, DefinitionRequest,
-    DidChangeTextDocumentNotification, DidChangeWatchedFilesNotification, DidCloseTextDocumentNotification,
-    DidOpenTextDocumentNotification, DidSaveTextDocumentNotification, DocumentFormattingRequest,
-    DocumentHighlightRequest, DocumentLinkRequest, DocumentRangeFormattingRequest, DocumentSymbolRequest,
-    FoldingRangeRequest, HoverRequest, Id, InlayHintRequest, Notification as LspNotification, PrepareRenameRequest,
-    PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesRequest, RenameRequest, Request as LspRequest,
-    SelectionRangeRequest, SemanticTokensRangeRequest, SemanticTokensRequest, SignatureHelpRequest, Uri,
-    WillRenameFilesRequest, WorkspaceSymbolRequest,
+    CodeActionRequest, CodeActionResolveRequest, CodeLensRequest, CompletionRequest, CompletionResponse,
+    DefinitionRequest, DidChangeTextDocumentNotification, DidChangeWatchedFilesNotification,
+    DidCloseTextDocumentNotification, DidOpenTextDocumentNotification, DidSaveTextDocumentNotification,
+    DocumentFormattingRequest, DocumentHighlightRequest, DocumentLinkRequest, DocumentRangeFormattingRequest,
+    DocumentSymbolRequest, FoldingRangeRequest, HoverRequest, Id, InlayHintRequest, Notification as LspNotification,
+    PrepareRenameRequest, PublishDiagnosticsNotification, PublishDiagnosticsParams, ReferencesRequest, RenameRequest,
+    Request as LspRequest, SelectionRangeRequest, SemanticTokensRangeRequest, SemanticTokensRequest,
+    SignatureHelpRequest, Uri, WillRenameFilesRequest, WorkspaceSymbolRequest,
 };
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, RequestId, Response};
 use serde::Serialize;
@@ -279,6 +279,10 @@ impl Server<'_> {
                 reply::<CodeLensRequest, _>(request, |asked| answers.lenses(&asked.text_document.uri))
             }
             "textDocument/codeAction" => reply::<CodeActionRequest, _>(request, |asked| answers.actions(&asked)),
+            "codeAction/resolve" => {
+                let (_, asked) = params::<CodeActionResolveRequest>(request)?;
+                json_of(answers.chosen(asked).map_err(refused)?)
+            }
             "textDocument/completion" => reply::<CompletionRequest, _>(request, |asked| {
                 CompletionResponse::CompletionItemList(answers.completions(&asked.text_document_position_params))
             }),

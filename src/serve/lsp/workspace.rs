@@ -10,16 +10,21 @@ use crate::host::walk::files_below;
 use crate::lang::files::case::Case;
 use crate::lang::files::case_file::mention::MentionKind;
 use crate::lang::imports;
-use crate::lang::kind::{case_of, is_markdown};
+use crate::lang::kind::{self, Kind, case_of, is_markdown};
 use crate::serve::lsp::documents::{Documents, MAX_BYTES};
 use crate::span::{FileId, SourceFile, Span};
 
 /// So many files of a folder are looked at: somebody may open all that they have.
 const MAX_FILES: usize = 5_000;
 
-/// The files that name others.
+/// What is known of the files of the folders.
 #[derive(Debug, Default)]
-pub(super) struct Workspace(BTreeMap<String, BTreeSet<String>>);
+pub(super) struct Workspace {
+    /// Those that name others, with these.
+    naming: BTreeMap<String, BTreeSet<String>>,
+    /// Those that are playbooks by their own text.
+    playbooks: BTreeSet<String>,
+}
 
 /// A place where a file names another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,13 +75,22 @@ impl Workspace {
         if !is_markdown(name) {
             return;
         }
-        let named = text_of(name, documents).map(|text| links(name, &text)).unwrap_or_default();
-        let named: BTreeSet<String> = named.into_iter().map(|link| link.file.to_string_lossy().into_owned()).collect();
-        if named.is_empty() {
-            self.0.remove(name);
-        } else {
-            self.0.insert(name.to_owned(), named);
+        self.playbooks.remove(name);
+        self.naming.remove(name);
+        let Some(text) = text_of(name, documents) else { return };
+        if kind::of(name, &text) == Some(Kind::Playbook) {
+            self.playbooks.insert(name.to_owned());
         }
+        let named = links(name, &text).into_iter().map(|link| link.file.to_string_lossy().into_owned());
+        let named: BTreeSet<String> = named.collect();
+        if !named.is_empty() {
+            self.naming.insert(name.to_owned(), named);
+        }
+    }
+
+    /// The files that are playbooks by their own text.
+    pub(super) fn playbooks(&self) -> impl Iterator<Item = &str> {
+        self.playbooks.iter().map(String::as_str)
     }
 
     /// The programs that import a file, by the files that they begin with: those that nobody imports.
@@ -95,7 +109,7 @@ impl Workspace {
 
     /// Those that name a file.
     pub(super) fn naming<'w>(&'w self, file: &'w str) -> impl Iterator<Item = &'w str> {
-        self.0.iter().filter(move |(_, named)| named.contains(file)).map(|(name, _)| &**name)
+        self.naming.iter().filter(move |(_, named)| named.contains(file)).map(|(name, _)| &**name)
     }
 
     /// What is to be written so that all that is named is still named when files or folders have moved, each from a path to
@@ -106,7 +120,7 @@ impl Workspace {
             places.next().map_or_else(|| path.to_owned(), |place| plain(&place))
         };
         let mut edits = Vec::new();
-        for name in self.0.keys() {
+        for name in self.naming.keys() {
             let Some(text) = text_of(name, documents) else { continue };
             let after = place(Path::new(name));
             let links = links(name, &text);

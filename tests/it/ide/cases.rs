@@ -67,6 +67,11 @@ pub(super) fn told(view: &View, file: &SourceText, cursors: impl Iterator<Item =
     }
     entries.iter().for_each(|entry| outline(&mut told, entry, 1));
     for offset in cursors {
+        let proposals = view.complete_case(name, text, offset);
+        if !proposals.is_empty() {
+            let proposals: Vec<String> = proposals.iter().map(|proposal| super::written(proposal, text)).collect();
+            let _ = writeln!(told, "can be written: {}", proposals.join(", "));
+        }
         let holds = |mention: &&Mention| mention.span.range().start <= offset && offset <= mention.span.range().end;
         let Some(mention) = mentions.iter().find(holds) else {
             let _ = writeln!(told, "nothing at {offset}");

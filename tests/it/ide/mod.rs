@@ -16,6 +16,7 @@ use playhouse::host::program::{KnownTools, load_texts};
 use playhouse::lang::SourceText;
 use playhouse::span::{FileId, Span};
 use playhouse_ide::complete::{Proposal, ProposalKind};
+use playhouse_ide::hints::{Hint, HintKind};
 use playhouse_ide::occurrences::Symbol;
 use playhouse_ide::outline::Entry;
 use playhouse_ide::{Tools, View};
@@ -93,7 +94,13 @@ fn told(_name: &str, case: &str) -> String {
     let folds: Vec<String> = view.folds(file).into_iter().map(|fold| folded(&view, fold)).collect();
     let _ = writeln!(text, "folds {}", folds.join(", "));
     let hints = view.hints(file, 0..usize::MAX);
-    let hints: Vec<String> = hints.iter().map(|hint| hint.text.clone()).collect();
+    let source = &files[0].text;
+    let hint = |hint: &Hint| match hint.kind {
+        HintKind::Line => hint.text.clone(),
+        HintKind::Type => format!("{}{}", source[..hint.at].rsplit(' ').next().unwrap(), hint.text),
+        HintKind::Parameter => format!("{}{}", hint.text, source[hint.at..].split([',', ')']).next().unwrap()),
+    };
+    let hints: Vec<String> = hints.iter().map(hint).collect();
     let _ = writeln!(text, "hints {}", hints.join(" "));
     let (cursors_of_cases, cursors): (Vec<_>, Vec<_>) = cursors.into_iter().partition(|(name, _)| cases::is_case(name));
     for file in files.iter().filter(|file| cases::is_case(&file.name)) {
@@ -120,6 +127,10 @@ fn told(_name: &str, case: &str) -> String {
             let _ = writeln!(text, "cannot be renamed: {why}");
         } else {
             for new in ["another", "Another thing", "$amount"] {
+                let mentions = view.rename(file, offset, new).map(|renaming| view.mentions(&renaming));
+                for (span, new) in mentions.unwrap_or_default() {
+                    let _ = writeln!(text, "  perhaps {new:?} for {}", place(span));
+                }
                 let told = match renamed(&files, &view, (file, offset), new) {
                     Ok(edited) => changed_lines(&files, &edited),
                     Err(why) => format!("    {why}\n"),
@@ -145,13 +156,17 @@ fn told(_name: &str, case: &str) -> String {
         let proposals: Vec<String> = proposals
             .iter()
             .filter(|proposal| !is_wording(proposal))
-            .map(|proposal| format!("{} ({}) for {:?}", proposal.text, proposal.detail, &source[proposal.span.range()]))
+            .map(|proposal| written(proposal, source))
             .collect();
         if !proposals.is_empty() {
             let _ = writeln!(text, "can be written: {}", proposals.join(", "));
         }
     }
     text
+}
+
+fn written(proposal: &Proposal, source: &str) -> String {
+    format!("{} ({}) for {:?}", proposal.text, proposal.detail, &source[proposal.span.range()])
 }
 
 fn outline(text: &mut String, entry: &Entry, depth: usize) {

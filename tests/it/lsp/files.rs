@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Editor, desk};
+use super::{DESK, Editor, desk};
 use crate::run::Run;
 
 const TEST: &str = "# Paid\n\n- program: desk.md\n\n## Model\n\n- 01: order = \"4\"\n";
@@ -167,5 +167,125 @@ fn a_part_is_brought_into_its_layout() {
     // The empty line between the two; the headings stay as they are.
     let line = json!({"start": {"line": 6, "character": 0}, "end": {"line": 7, "character": 0}});
     assert_eq!(edits, json!([{"range": line, "newText": ""}]));
+    editor.end();
+}
+
+/// The labels of what can be written there.
+fn proposals(editor: &mut Editor, name: &str, at: (u32, u32)) -> Vec<String> {
+    let answer = editor.ask_at("textDocument/completion", name, at);
+    answer.as_array().unwrap().iter().map(|item| item["label"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn paths_are_proposed() {
+    let run = desk().file("desk.test.md", TEST).file("tools.json", "{}").file("parts/fees.md", "# Fees\n");
+    let mut editor = in_folder(run);
+    editor.open("desk.md");
+    editor.open("desk.test.md");
+    let found = proposals(&mut editor, "desk.md", (2, 10));
+    assert_eq!(found[..4], ["desk.test.md", "parts/", "playhouse:confirm", "playhouse:form"], "{found:?}");
+    assert_eq!(found.last().unwrap(), "refunds.md");
+    editor.edit("desk.md", 2, [(2, 8), (2, 18)], "parts/f");
+    assert!(proposals(&mut editor, "desk.md", (2, 15)).contains(&"parts/fees.md".to_owned()));
+    assert_eq!(proposals(&mut editor, "desk.test.md", (2, 11)), ["desk.md", "parts/", "refunds.md", "tools.json"]);
+    editor.edit("desk.test.md", 2, [(3, 0), (3, 0)], "- tools: \n");
+    assert_eq!(proposals(&mut editor, "desk.test.md", (3, 9)), ["parts/", "tools.json"]);
+    editor.end();
+}
+
+/// What nobody has opened is found by its name, too.
+#[test]
+fn symbols_of_the_whole_folder() {
+    let shop = "# Shop\n\n## Buy a thing\n\n### Steps\n\n- Say \"x\"\n";
+    let mut editor = in_folder(desk().file("shop.md", shop).file("README.md", "# Buy\n\n## Buy it\n"));
+    let symbols = editor.ask("workspace/symbol", json!({"query": "buy"}));
+    assert_eq!((&symbols[0]["name"], symbols.as_array().unwrap().len()), (&json!("BuyAThing"), 1), "{symbols}");
+    assert_eq!(symbols[0]["location"]["uri"], editor.uri("shop.md"));
+    editor.end();
+}
+
+#[test]
+fn a_playbook_says_how_many_tests_name_it() {
+    let run = desk().file("desk.test.md", &format!("{TEST}\n## Expect\n\n- never Refund(order: \"4\")\n"));
+    let mut editor = Editor::start_with(run, json!({"commands": ["playhouse.showTests"]}));
+    editor.open("desk.md");
+    editor.open("refunds.md");
+    let lenses = editor.ask_at("textDocument/codeLens", "refunds.md", (0, 0));
+    assert_eq!(lenses[0]["command"]["title"], "1 test", "{lenses}");
+    assert_eq!(editor.ask_at("textDocument/codeLens", "desk.md", (0, 0)), json!([]));
+    editor.end();
+}
+
+#[test]
+fn only_wanted_hints_are_shown() {
+    let program = DESK.replace("Refund($order)", "Refund(4)").replace("for $order", "for $order:str");
+    let shown = |options: Json| {
+        let mut editor = Editor::start_with(desk().file("desk.md", &program), options);
+        editor.open("desk.md");
+        let uri = editor.uri("desk.md");
+        let range = json!({"start": {"line": 0, "character": 0}, "end": {"line": 20, "character": 0}});
+        let hints = editor.ask("textDocument/inlayHint", json!({"textDocument": {"uri": uri}, "range": range}));
+        editor.end();
+        hints.as_array().unwrap().iter().map(|hint| hint["label"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(json!({})), ["01", "=02", "order=", "=03"]);
+    assert_eq!(shown(json!({"hints": ["parameters"]})), ["order="]);
+    assert_eq!(shown(json!({"hints": []})), Vec::<String>::new());
+}
+
+/// In a test, and where the editor can ask about it also in words.
+#[test]
+fn a_name_is_changed_from_a_test_and_in_words() {
+    let run = desk().file("desk.test.md", &format!("{TEST}\n## Expect\n\n- never Refund(order: \"4\")\n"));
+    let run = run
+        .file("refunds.md", "## Refund($order)\n\nA Refund is money, a Refunding is not.\n\n### Steps\n\n- Return 3\n");
+    let edit = json!({"documentChanges": true, "changeAnnotationSupport": {"groupsOnLabel": true}});
+    let capabilities =
+        |edit: &Json| json!({"general": {"positionEncodings": ["utf-8"]}, "workspace": {"workspaceEdit": edit}});
+    let mut editor = Editor::start_that_can(run, capabilities(&edit), Json::Null);
+    editor.open("desk.test.md");
+    let prepared = editor.ask_at("textDocument/prepareRename", "desk.test.md", (10, 9));
+    assert_eq!(prepared["placeholder"], "Refund", "{prepared}");
+    let uri = editor.uri("desk.test.md");
+    let asked = json!({"textDocument": {"uri": uri}, "position": {"line": 10, "character": 9}, "newName": "Pay back"});
+    let answer = editor.ask("textDocument/rename", asked);
+    let mut shown: Vec<String> = Vec::new();
+    for change in answer["documentChanges"].as_array().unwrap() {
+        let name = change["textDocument"]["uri"].as_str().unwrap().rsplit('/').next().unwrap();
+        for edit in change["edits"].as_array().unwrap() {
+            let (line, new) = (&edit["range"]["start"]["line"], edit["newText"].as_str().unwrap());
+            shown.push(format!("{name}:{line} {new}{}", edit["annotationId"].as_str().map_or("", |_| " ?")));
+        }
+    }
+    shown.sort();
+    assert_eq!(
+        shown,
+        ["desk.md:13 PayBack", "desk.test.md:10 PayBack", "refunds.md:0 Pay back", "refunds.md:2 PayBack ?"]
+    );
+    assert_eq!(answer["changeAnnotations"]["mentions"]["needsConfirmation"], true);
+    let nothing = editor.ask_at("textDocument/prepareRename", "desk.test.md", (0, 3));
+    assert_eq!(nothing, Json::Null);
+    editor.end();
+}
+
+/// An action that takes long is worked out when it is chosen.
+#[test]
+fn a_chosen_action_is_proved_then() {
+    let resolve = json!({"codeAction": {"resolveSupport": {"properties": ["edit"]}}});
+    let capabilities = json!({"general": {"positionEncodings": ["utf-8"]}, "textDocument": resolve});
+    let mut editor = Editor::start_that_can(desk(), capabilities, Json::Null);
+    editor.open("desk.md");
+    let uri = editor.uri("desk.md");
+    let range = json!({"start": {"line": 13, "character": 0}, "end": {"line": 15, "character": 0}});
+    let context = json!({"diagnostics": [], "only": ["refactor.extract"]});
+    let asked = json!({"textDocument": {"uri": uri}, "range": range, "context": context});
+    let actions = editor.ask("textDocument/codeAction", asked);
+    assert_eq!((&actions[0]["title"], &actions[0]["edit"]), (&json!("Extract playbook"), &Json::Null), "{actions}");
+    let chosen = editor.ask("codeAction/resolve", actions[0].clone());
+    assert!(chosen["edit"]["changes"][&uri].is_array(), "{chosen}");
+    // The lines have gone meanwhile.
+    editor.edit("desk.md", 2, [(4, 0), (15, 0)], "");
+    let refused = serde_json::to_value(editor.answer("codeAction/resolve", actions[0].clone())).unwrap();
+    assert!(refused["error"]["message"].is_string(), "{refused}");
     editor.end();
 }
