@@ -20,6 +20,7 @@ export function registerCommands(binary: Binary, panel: StackPanel): vscode.Disp
     }),
     command("why", () => why(binary)),
     command("showCallers", showCallers),
+    command("showTests", showTests),
   ];
 }
 

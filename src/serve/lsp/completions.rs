@@ -13,11 +13,13 @@ use crate::serve::lsp::convert::completion;
 use crate::span::{FileId, Span};
 
 /// What is said where a path can stand, and which files it can name.
-const PATHS: [(&str, fn(&str) -> bool); 3] = [
+const PATHS: [(&str, IsNamed); 3] = [
     ("!import ", is_markdown),
     ("- program: ", |name| is_program(name) && case_of(name).is_none()),
     ("- tools: ", |name| name.ends_with(".json")),
 ];
+
+type IsNamed = fn(&str) -> bool;
 
 impl Answers<'_> {
     /// What can be written there.
