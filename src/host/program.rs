@@ -12,6 +12,7 @@ use crate::host::journal::wire::FileWire;
 use crate::host::library;
 use crate::host::text::text_hash;
 use crate::lang::program::{FrontMatter, Program, Signature};
+use crate::lang::source::skill::FILE_NAME;
 use crate::lang::{ImportRequest, LoadOptions, Loaded, Readings, SourceText, load, load_again, load_settings};
 use crate::span::Sources;
 
@@ -182,8 +183,8 @@ pub fn read_roots(
             let (name, text) = library::stand_in(path);
             return Ok(SourceText { name, text });
         }
-        match read(path) {
-            Ok(text) => Ok(SourceText { name: name_of(path), text }),
+        match read_file_or_skill(path, read) {
+            Ok(file) => Ok(file),
             Err(cause) => Err(ProgramFileError::File { path: path.clone(), cause }),
         }
     };
@@ -199,8 +200,7 @@ fn fetch(
         let file = library::find(request.path)?;
         return Ok(SourceText { name: file.path.to_owned(), text: file.text.to_owned() });
     }
-    let path = beside(request.from, request.path);
-    Ok(SourceText { name: name_of(&path), text: read(&path)? })
+    read_file_or_skill(&beside(request.from, request.path), read)
 }
 
 /// Loads a program from texts. `read` fetches imported files by path (relative to the importing file, made
@@ -303,6 +303,20 @@ impl ProgramCache {
 impl PartialEq for ProgramCache {
     fn eq(&self, _: &ProgramCache) -> bool {
         true
+    }
+}
+
+/// The file of this path, or the skill that is the folder of this path.
+fn read_file_or_skill<E>(
+    path: &Path,
+    read: &mut (impl FnMut(&Path) -> Result<String, E> + ?Sized),
+) -> Result<SourceText, E> {
+    match read(path) {
+        Ok(text) => Ok(SourceText { name: name_of(path), text }),
+        Err(cause) => {
+            let skill = path.join(FILE_NAME);
+            read(&skill).map(|text| SourceText { name: name_of(&skill), text }).map_err(|_| cause)
+        }
     }
 }
 

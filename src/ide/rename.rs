@@ -54,6 +54,16 @@ impl View {
         if source.is_some_and(|source| source.name.starts_with("playhouse:")) {
             return Err("this is a file of the library, which nobody can change".to_owned());
         }
+        let is_skill = match &place.symbol {
+            Symbol::Playbook(id) => self.program().playbook(*id).skill.is_some(),
+            Symbol::Agent(id) => {
+                self.program().agent(*id).playbooks.iter().any(|id| self.program().playbook(*id).skill.is_some())
+            }
+            Symbol::Callable(_) | Symbol::Own(..) | Symbol::Shared(..) => false,
+        };
+        if is_skill {
+            return Err("this is a skill, and called as its folder is: rename the folder, and `name:` in it".to_owned());
+        }
         match &place.symbol {
             Symbol::Callable(name) => Err(match self.program().find_plan(name) {
                 Some(_) => format!("`{name}` is a plan, and called as its file is: rename the file"),

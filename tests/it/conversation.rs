@@ -132,7 +132,9 @@ impl Conversation {
         let plain: Vec<Signature> = signatures.iter().map(|tool| tool.signature.clone()).collect();
         let source = std::fs::read_to_string(&program_path).unwrap();
         let roots = vec![SourceText { name: file.program.clone(), text: source }];
-        let (text, loaded) = load_texts(roots, &plain, &mut |_: &Path| Err("none".into()));
+        let (text, loaded) = load_texts(roots, &plain, &mut |imported: &Path| {
+            std::fs::read_to_string(folder.join(imported)).map_err(|cause| cause.to_string())
+        });
         let mut conversation = Conversation {
             name: path.file_name().unwrap().to_string_lossy().into_owned(),
             program_path,

@@ -131,9 +131,14 @@ struct Guide {
 
 impl Guide {
     fn new() -> Guide {
-        let examples = fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path());
-        let run = examples.filter(|path| path.is_file()).fold(Run::new(), |run, path| {
-            run.file(path.file_name().unwrap().to_str().unwrap(), &fs::read_to_string(&path).unwrap())
+        let examples = root().join("examples");
+        let in_folder = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let files: Vec<PathBuf> = in_folder(&examples);
+        let skills: Vec<PathBuf> = in_folder(&examples.join("skills"));
+        let skills = skills.into_iter().map(|folder| folder.join("SKILL.md"));
+        let run = files.into_iter().chain(skills).filter(|path| path.is_file()).fold(Run::new(), |run, path| {
+            let name = path.strip_prefix(&examples).unwrap().to_str().unwrap();
+            run.file(name, &fs::read_to_string(&path).unwrap())
         });
         Guide { run, stdin: String::new() }
     }

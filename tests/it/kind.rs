@@ -128,5 +128,6 @@ fn is_program(path: &Path) -> bool {
         .iter()
         .any(|folder| path.starts_with(folder));
     let name = path.to_string_lossy();
-    is_ours && !["README.md", ".user.md", ".rules.md", ".judge.md"].iter().any(|ending| name.ends_with(ending))
+    is_ours
+        && !["README.md", "SKILL.md", ".user.md", ".rules.md", ".judge.md"].iter().any(|ending| name.ends_with(ending))
 }

@@ -87,6 +87,7 @@ mod seeded;
 mod serve;
 mod session;
 mod shown;
+mod skills;
 mod stats;
 #[cfg(feature = "sqlite")]
 mod store;

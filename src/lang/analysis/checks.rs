@@ -10,7 +10,8 @@ use crate::analysis::unused::check_unused;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
 use crate::english::callables::{Callable, Meaning, Names};
-use crate::english::phrase::mentioned_names;
+use crate::english::phrase::{Phrase, mentioned_names};
+use crate::english::skill_calls::named_skill;
 use crate::lower::alone::Alone;
 use crate::lower::{LoadOptions, with_plans};
 use crate::plan::check_plan;
@@ -38,6 +39,7 @@ pub(crate) fn check(
     let (analysis, cycles) = (Analysis::new(program), call_cycles(program));
     for playbook in &program.playbooks {
         check.calls(playbook);
+        check.skills(playbook);
         check.limits(playbook);
         check.recursion(playbook, &analysis, &cycles);
         check.own_names(playbook);
@@ -163,6 +165,24 @@ impl Check<'_> {
             found = found.with_note("write a playbook of this name, configure the tool, or leave out the brackets");
         }
         self.diagnostics.push(found);
+    }
+
+    /// Skills that lines call in words, and that there are not.
+    fn skills(&mut self, playbook: &Playbook) {
+        for step in playbook.steps.iter().filter(|step| step.call().is_none()) {
+            let text = self.program.sources.text(step.span);
+            let Some(named) = named_skill(Phrase::at(text, step.span)) else { continue };
+            let name = named.name.text;
+            if self.names.skill(name).is_some() || !(named.is_sure || self.names.has_skills()) {
+                continue;
+            }
+            let message = format!("there is no skill `{name}`, so this line is left to the model");
+            let found = Diagnostic::warning("unknown-skill", named.name.span(), message);
+            self.diagnostics.push(match self.names.nearest_skill(name) {
+                Some(near) => found.with_note(format!("is `{near}` meant?")),
+                None => found.with_note(format!("import it: `!import skills/{name}`")),
+            });
+        }
     }
 
     fn limits(&mut self, playbook: &Playbook) {

@@ -113,8 +113,14 @@ fn explain_playbook(
     if !playbook.title.starts_with(&*playbook.name) {
         let _ = writeln!(text, "    title: {}", quoted(&playbook.title));
     }
-    if !playbook.description.is_empty() {
-        let _ = writeln!(text, "    description: {}", quoted(&playbook.description));
+    match &playbook.skill {
+        Some(_) => {
+            let _ = writeln!(text, "    skill: {} bytes of text, shown whole at each call", playbook.description.len());
+        }
+        None if playbook.description.is_empty() => {}
+        None => {
+            let _ = writeln!(text, "    description: {}", quoted(&playbook.description));
+        }
     }
     if playbook.limits != Default::default() {
         let limits = &playbook.limits;

@@ -4,11 +4,21 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::diagnostic::spelling::{Spelling, Vocabulary, hash, rests};
+use crate::diagnostic::spelling::{Spelling, Vocabulary, hash, nearest, rests};
 use crate::english::words::plain_words;
-use crate::expr::scan_name;
+use crate::expr::{identifier, scan_name};
 use crate::program::builtins::Builtin;
 use crate::program::{AgentId, Playbook, PlaybookId, Signature, builtins};
+
+/// How the playbook of a skill of this name is called: `PdfForms` for `pdf-forms`.
+pub(crate) fn skill_identifier(name: &str) -> String {
+    let name = identifier(name);
+    let mut characters = name.chars();
+    match characters.next() {
+        Some(first) => first.to_uppercase().chain(characters).collect(),
+        None => "Skill".to_owned(),
+    }
+}
 
 /// A playbook as far as callers need to know it before its lines are read.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +29,7 @@ pub(crate) struct Callable {
     pub(crate) name: Arc<str>,
     pub(crate) public: bool,
     pub(crate) n_parameters: usize,
+    pub(crate) is_skill: bool,
 }
 
 impl Callable {
@@ -30,6 +41,7 @@ impl Callable {
             name: playbook.name.clone(),
             public: playbook.public,
             n_parameters: playbook.parameters.len(),
+            is_skill: playbook.skill.is_some(),
         }
     }
 
@@ -60,6 +72,8 @@ pub(crate) struct Names<'a> {
     qualified: HashMap<(&'a str, &'a str), usize>,
     plain: HashMap<(AgentId, Vec<String>), Option<usize>>,
     own: HashMap<(AgentId, &'a str), usize>,
+    /// Skills, which all agents call by their names alone.
+    skills: HashMap<&'a str, usize>,
     playbooks: &'a [Callable],
     tools: HashMap<&'a str, &'a Signature>,
     /// By plugin or server, in order of the alphabet.
@@ -115,6 +129,7 @@ impl<'a> Names<'a> {
             qualified: HashMap::new(),
             plain: HashMap::new(),
             own: HashMap::new(),
+            skills: HashMap::new(),
             playbooks,
             tools: tools.iter().map(|tool| (&*tool.name, tool)).collect(),
             commands: HashMap::new(),
@@ -137,7 +152,10 @@ impl<'a> Names<'a> {
                 names.plain.entry((playbook.agent, words)).and_modify(|slot| *slot = None).or_insert(Some(index));
             }
             names.own_names.entry(playbook.agent).or_default().push(&playbook.name);
-            if playbook.public {
+            if playbook.is_skill {
+                names.skills.entry(&playbook.name).or_insert(index);
+                names.shared_names.push((playbook.name.to_string(), Some(playbook.agent)));
+            } else if playbook.public {
                 names.shared_names.push((format!("{}.{}", playbook.agent_name, playbook.name), Some(playbook.agent)));
             }
         }
@@ -217,7 +235,7 @@ impl<'a> Names<'a> {
     /// What `name` means in a line of `agent`.
     pub(crate) fn resolve(&self, agent: AgentId, name: &str) -> Meaning<'a> {
         self.ask(hash(NAME, name));
-        if let Some(&index) = self.own.get(&(agent, name)) {
+        if let Some(&index) = self.own.get(&(agent, name)).or_else(|| self.skills.get(name)) {
             return Meaning::Playbook(self.playbooks[index].id);
         }
         if let Some(&index) = name.split_once('.').and_then(|path| self.qualified.get(&path)) {
@@ -249,6 +267,23 @@ impl<'a> Names<'a> {
         }
         let index = found.copied().flatten()?;
         Some(&self.playbooks[index])
+    }
+
+    /// The skill of this name, as it is written: `pdf-forms`.
+    pub(crate) fn skill(&self, name: &str) -> Option<&'a Callable> {
+        let identifier = skill_identifier(name);
+        self.ask(hash(NAME, &identifier));
+        self.skills.get(&*identifier).map(|index| &self.playbooks[*index])
+    }
+
+    /// The name of the skill that is probably meant.
+    pub(crate) fn nearest_skill(&self, name: &str) -> Option<&'a str> {
+        nearest(&skill_identifier(name), self.skills.keys().copied())
+    }
+
+    /// Whether there is any skill.
+    pub(crate) fn has_skills(&self) -> bool {
+        !self.skills.is_empty()
     }
 
     /// Whether `name` means something that can be called.

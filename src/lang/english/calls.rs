@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::english::callables::Meaning;
 use crate::english::phrase::Phrase;
 use crate::english::reading::{Reading, Surroundings};
+use crate::english::skill_calls::read_skill_call;
 use crate::english::words::{closing_bracket, scan_path};
 use crate::expr::{Expr, ExprKind, scan_name};
 use crate::program::builtins::Builtin;
@@ -94,6 +95,9 @@ fn callable<'a>(name: Phrase<'a>, around: Surroundings<'a>) -> Option<&'a str> {
 /// are given (none) only if it takes none.
 pub(crate) fn read_call_of(line: Phrase<'_>, around: Surroundings<'_>) -> Option<CallSite> {
     let line = line.trim_end_marks();
+    if let Some(call) = read_skill_call(line, around) {
+        return Some(call);
+    }
     let site = |callee: &str, playbook, n_parameters| CallSite {
         callee: callee.into(),
         callee_span: line.span(),

@@ -11,5 +11,6 @@ mod near;
 pub mod outline;
 pub(crate) mod phrase;
 pub(crate) mod reading;
+pub(crate) mod skill_calls;
 pub(crate) mod triggers;
 pub(crate) mod words;

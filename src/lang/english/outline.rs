@@ -110,6 +110,11 @@ impl Outline {
         Outline { procedures }
     }
 
+    /// All lines, in order.
+    pub fn lines(&self) -> impl Iterator<Item = &OutlineLine> {
+        self.procedures.iter().flat_map(|procedure| &procedure.lines)
+    }
+
     /// The ids of all lines: `01`, `02.01`; of several procedures `a01`, `b01`.
     pub fn ids(&self) -> Vec<String> {
         let mut ids = Vec::new();

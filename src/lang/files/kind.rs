@@ -8,6 +8,7 @@ use crate::plan::PlanLanguage;
 use crate::program::{Loop, Playbook, Step, StepKind, Trigger, TriggerKind};
 use crate::source::ast::{FileTree, Section, SectionKind};
 use crate::source::parse::{parse, read_beginning};
+use crate::source::skill::folder_of;
 use crate::span::FileId;
 use crate::value::Value;
 
@@ -41,6 +42,10 @@ pub enum Kind {
 pub fn of(name: &str, text: &str) -> Option<Kind> {
     if ends(name, &[".jmp.json", ".branch.json"]) {
         return Some(Kind::JsonPlan);
+    }
+    // Nobody wrote it for us, whatever stands in it.
+    if folder_of(name).is_some() {
+        return None;
     }
     let is_script = is_script(text);
     if !is_script && !is_markdown(name) {

@@ -145,6 +145,14 @@ fn plan_agent<'a>(
     known: &ToolNames<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> AgentPlan<'a> {
+    if let [PlaybookTree { skill: Some(skill), .. }] = &tree.playbooks[..] {
+        let place = tree.heading.map_or(tree.playbooks[0].span, |heading| heading.title);
+        let agent = Agent {
+            description: skill.description.as_str().into(),
+            ..empty_agent(&skill.identifier(), &skill.name, place)
+        };
+        return AgentPlan { agent, bodies: Vec::new(), playbooks: tree.playbooks.iter().collect() };
+    }
     let title_span = tree.heading.map_or(file_start(crate::span::FileId(0)), |heading| heading.title);
     let title = source.get(title_span.range()).unwrap_or("");
     let (words, mut kind) = match title.rsplit_once(':') {

@@ -8,6 +8,7 @@ use crate::lower::settings::{FRONT_MATTER, Setting, read_front_matter};
 use crate::plan::PlanLanguage;
 use crate::source::ast::FileTree;
 use crate::source::parse::parse;
+use crate::source::skill::{Skill, folder_of};
 use crate::source::{ImportRequest, SourceText};
 use crate::span::{FileId, Sources, Span};
 use crate::value::Value;
@@ -144,6 +145,13 @@ impl Files {
         let from = self.files.len();
         let file = self.sources.add(source.name, source.text);
         let text = self.sources.get(file).map(|file| file.text.clone()).unwrap_or_default();
+        let name = self.sources.get(file).map(|file| file.name.clone()).unwrap_or_default();
+        if let Some(folder) = folder_of(&name) {
+            let skill = Skill::read(file, folder, &text);
+            self.files.push(LoadedFile { tree: skill.tree(&text), settings: Vec::new() });
+            self.diagnostics.extend(skill.findings);
+            return from;
+        }
         let tree = kept.tree(file, &text);
         let settings = match tree.front_matter {
             Some(span) => read_front_matter(&text, span, &mut self.diagnostics),

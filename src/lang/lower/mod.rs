@@ -11,6 +11,7 @@ pub(crate) mod places;
 mod playbooks;
 mod reparse;
 pub(crate) mod settings;
+mod skills;
 mod steps;
 
 use std::collections::{BTreeSet, HashMap};
@@ -107,7 +108,10 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
         let (playbook, reading) = before.unwrap_or_else(|| {
             let mut found = Vec::new();
             let mut playbook = draft.lower(source, around(draft.playbook.agent), &mut found);
-            sort_names_of(&mut playbook, known.declared(draft.playbook.agent));
+            // In the text of a skill nothing is a name of ours.
+            if playbook.skill.is_none() {
+                sort_names_of(&mut playbook, known.declared(draft.playbook.agent));
+            }
             let alone = Alone::of(&playbook);
             (playbook, PlaybookReading { found, asked: names.take_asked(), alone })
         });
@@ -244,7 +248,11 @@ fn find_entry(agents: &[Agent], playbooks: &[Playbook]) -> Entry {
             return Entry::Beginning(found);
         }
     }
-    match (playbooks, agents.iter().find(|agent| agent.kind == AgentKind::Playbooks)) {
+    // Beside a program's own playbooks skills are there to be called.
+    let (skills, own): (Vec<&Playbook>, Vec<&Playbook>) =
+        playbooks.iter().partition(|playbook| playbook.skill.is_some());
+    let all = if own.is_empty() { skills } else { own };
+    match (&all[..], agents.iter().find(|agent| agent.kind == AgentKind::Playbooks)) {
         ([single], _) => Entry::Single(single.id),
         (_, None) => Entry::None,
         ([], Some(agent)) if agent.description.is_empty() => Entry::None,

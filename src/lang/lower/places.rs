@@ -11,7 +11,7 @@ use crate::program::{
 };
 use crate::signature::Parameter;
 use crate::source::ast::{
-    self, AgentTree, Fence, FileTree, HeadingTree, Import, ItemTree, Metadata, PlaybookTree, Section,
+    self, AgentTree, Fence, FileTree, HeadingTree, Import, ItemTree, Metadata, PlaybookTree, Section, SkillTree,
 };
 use crate::span::{FileId, Span};
 
@@ -96,7 +96,7 @@ places! {
     Playbook {
         title_span, span, parameters, triggers, body;
         id, agent, name, title, returns, public, strict, limits, tools, description, mode, notes, own, outer, types, choices,
-        meeting, implicit
+        meeting, implicit, skill
     }
     Parameter { span; name, ty, default, description }
     Body { steps; flow }
@@ -111,7 +111,8 @@ places! {
     FileTree { front_matter, lost_front_matter, preamble, agents; file }
     AgentTree { heading, body, playbooks; }
     HeadingTree { marks, title; }
-    PlaybookTree { heading, body, sections, span; }
+    PlaybookTree { heading, body, sections, span, skill; }
+    SkillTree { body; name, description, has_hint }
     ast::Body { metadata, near_metadata, text, items, fences, imports, unknown_headings; }
     Metadata { key, value; }
     Section { heading, text, items, other; kind }

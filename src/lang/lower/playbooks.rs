@@ -35,6 +35,10 @@ impl<'a> PlaybookDraft<'a> {
         tools: &ToolNames<'_>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
+        if let Some(skill) = &tree.skill {
+            let playbook = skill.heading(id, agent, tree);
+            return PlaybookDraft { tree, playbook, goal: false };
+        }
         let title = source.get(tree.heading.title.range()).unwrap_or("");
         let Heading { name, parameters, returns } = read_heading(title, tree.heading.title, diagnostics);
         let (title, title_span, span) = (title.into(), tree.heading.title, tree.span);
@@ -77,6 +81,9 @@ impl<'a> PlaybookDraft<'a> {
 
     pub(super) fn lower(&self, source: &str, around: Surroundings<'_>, diagnostics: &mut Vec<Diagnostic>) -> Playbook {
         let tree = self.tree;
+        if let Some(skill) = &tree.skill {
+            return skill.lower(source, around, &self.playbook);
+        }
         let items: Vec<&ItemTree> = self.sections(SectionKind::Steps).flat_map(|section| &section.items).collect();
         let mode = if items.is_empty() || self.goal { Mode::Goal } else { Mode::Steps };
         if let (true, Some(section)) = (items.is_empty(), self.sections(SectionKind::Steps).next()) {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::plan::{Plan, PlanId};
 pub use crate::program::agent::{Agent, AgentKind, DeclaredVariable};
 pub use crate::program::ids::{AgentId, PlaybookId, StepId, TriggerId};
-pub use crate::program::playbook::{Body, FrameLimits, Mode, OnLimit, Playbook, one_of};
+pub use crate::program::playbook::{ARGUMENTS, Body, FrameLimits, Mode, OnLimit, Playbook, SkillText, one_of};
 pub use crate::program::step::{Argument, Arm, CallSite, Loop, Returned, Step, StepKind, Target};
 pub use crate::program::tool_list::{ToolList, ToolNames, fits};
 pub use crate::program::trigger_index::{
@@ -118,7 +118,10 @@ impl Program {
         if let Some(&id) = self.agent(agent).playbooks.iter().find(|&&id| &*self.playbook(id).name == name) {
             return Some(id);
         }
-        let (owner, name) = name.split_once('.')?;
+        let Some((owner, name)) = name.split_once('.') else {
+            let skill = self.playbooks.iter().find(|playbook| playbook.skill.is_some() && *playbook.name == *name);
+            return skill.map(|playbook| playbook.id);
+        };
         let owner = self.agents.iter().find(|other| &*other.name == owner)?;
         let found = owner.playbooks.iter().find(|&&id| &*self.playbook(id).name == name)?;
         (owner.id == agent || self.playbook(*found).public).then_some(*found)

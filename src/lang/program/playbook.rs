@@ -63,7 +63,24 @@ pub struct Playbook {
     pub meeting: bool,
     /// Made by us (the implicit root), not written by the author.
     pub implicit: bool,
+    /// What it is besides if it is an Agent Skill.
+    pub skill: Option<SkillText>,
 }
+
+/// What a playbook has that is an Agent Skill (spec `skills.md`). Its description is the whole text, with the ids of its lines
+/// where they stand; it is called by its name alone from all agents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkillText {
+    /// Its name as it is written, `pdf-processing`.
+    pub name: Arc<str>,
+    /// What it is for, in one line.
+    pub summary: Arc<str>,
+    /// Whether `$1` in its text is the first word that it is called with. Most texts that have it mean a shell's.
+    pub has_numbers: bool,
+}
+
+/// The parameter of a skill: what it is called with, in words.
+pub const ARGUMENTS: &str = "ARGUMENTS";
 
 /// The lines of a playbook, and which can follow which. What can be asked of them can be asked of the playbook.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -170,7 +187,8 @@ impl Playbook {
 
     /// `Name($a: str, $b = 3) -> dict`, made from what was read.
     pub fn signature(&self) -> Signature {
-        let summary = self.description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+        let own = || self.description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+        let summary = self.skill.as_ref().map_or_else(own, |skill| &skill.summary);
         Signature {
             name: self.name.clone(),
             parameters: self.parameters.clone(),

@@ -60,6 +60,21 @@ pub(crate) struct PlaybookTree {
     pub(crate) sections: Vec<Section>,
     /// From the heading to the end of the playbook.
     pub(crate) span: Span,
+    /// What there is besides in the file of a skill, which is one playbook; its heading is the skill's name.
+    pub(crate) skill: Option<SkillTree>,
+}
+
+/// A skill: a text that nobody wrote for an interpreter.
+#[derive(Clone, Debug)]
+pub(crate) struct SkillTree {
+    /// Its name, as it is written.
+    pub(crate) name: String,
+    /// What it is for; empty if nothing says so.
+    pub(crate) description: String,
+    /// Whether it says which words it is called with.
+    pub(crate) has_hint: bool,
+    /// Where its text stands.
+    pub(crate) body: Span,
 }
 
 /// The free part of an agent or playbook.

@@ -101,7 +101,7 @@ impl Builder<'_> {
                 let mut body = Body::default();
                 self.add_body(&mut body, content, &segment.blocks, PLAYBOOK);
                 let span = Span::new(self.file, heading.start, segment.end);
-                agent.playbooks.push(PlaybookTree { heading: title, body, sections: Vec::new(), span });
+                agent.playbooks.push(PlaybookTree { heading: title, body, sections: Vec::new(), span, skill: None });
                 continue;
             }
             let Some(playbook) = agent.playbooks.last_mut() else { continue };

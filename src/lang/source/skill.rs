@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
+use crate::source::ast::{AgentTree, Body, FileTree, HeadingTree, PlaybookTree, SkillTree};
 use crate::source::front_matter::{self, Found};
 use crate::source::markdown;
 use crate::source::yaml::{self, Node, NodeKind};
@@ -51,8 +52,18 @@ struct Field {
     text: Option<String>,
 }
 
+/// The folder of the skill that a file of this name is, by its own name; none: the file is no skill. Empty: it is not known.
+pub fn folder_of(name: &str) -> Option<&str> {
+    let folder = name.strip_suffix(FILE_NAME)?;
+    if folder.is_empty() {
+        return Some("");
+    }
+    let folder = folder.strip_suffix(['/', '\\'])?;
+    Some(folder.rsplit(['/', '\\']).next().unwrap_or_default())
+}
+
 impl Skill {
-    /// Reads the `SKILL.md` of a folder of this name.
+    /// Reads the `SKILL.md` of a folder of this name; empty: that is not known.
     pub fn read(file: FileId, folder: &str, text: &str) -> Skill {
         let from = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let mut findings = Vec::new();
@@ -84,6 +95,34 @@ impl Skill {
         }
         skill.findings.sort_by_key(|finding| finding.span);
         skill
+    }
+
+    /// What it is for and when it is used; empty if nothing says so.
+    pub fn description(&self) -> String {
+        let when = self.text("when_to_use").map(str::trim).filter(|text| !text.is_empty());
+        let parts = [self.text("description").map(str::trim).filter(|text| !text.is_empty()), when];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// The tree of its file, which has this text: nothing of it is a heading, a trigger or an import of ours.
+    pub(crate) fn tree(&self, text: &str) -> FileTree {
+        let (file, key) = (self.body.file, self.place("name"));
+        let rest = text.get(key.range().end..self.body.range().start).unwrap_or_default();
+        let written = rest.find(&self.name).map(|at| key.range().end + at);
+        let place = written.map_or(key, |start| Span::new(file, start, start + self.name.len()));
+        let heading = HeadingTree { marks: Span::new(file, place.range().start, place.range().start), title: place };
+        let skill = SkillTree {
+            name: self.name.clone(),
+            description: self.description(),
+            // `argument-hint`, as others have it, or `arguments`.
+            has_hint: self.fields.iter().any(|field| field.key.starts_with("argument")),
+            body: self.body,
+        };
+        let (body, span) = (Body::default(), Span::new(file, 0, text.len()));
+        let playbook = PlaybookTree { heading, body, sections: Vec::new(), span, skill: Some(skill) };
+        let agent = |heading, playbooks| AgentTree { heading, body: Body::default(), playbooks };
+        let (preamble, agents) = (agent(None, Vec::new()), vec![agent(Some(heading), vec![playbook])]);
+        FileTree { file, front_matter: None, lost_front_matter: None, preamble, agents }
     }
 
     /// The text of a key; none: it is not there, or is no text.
@@ -141,7 +180,7 @@ impl Skill {
                 format!("`{name}` is no name of a skill: small letters and digits, with single hyphens between");
             self.add_finding("skill-name", "name", message);
         }
-        if name != folder {
+        if name != folder && !folder.is_empty() {
             let message = format!("this skill is called `{name}`, and its folder `{folder}`; give both one name");
             self.add_finding("skill-folder", "name", message);
         }

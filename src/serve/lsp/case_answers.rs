@@ -11,6 +11,7 @@ use crate::host::program::beside;
 use crate::lang::files::case_file::mention::{Mention, MentionKind};
 use crate::lang::format::format_file;
 use crate::lang::kind::{Kind, plan_of};
+use crate::lang::source::skill::folder_of;
 use crate::serve::lsp::answers::Answers;
 use crate::serve::lsp::cases::Case;
 use crate::serve::lsp::convert::{finding, line_edits, location, symbol};
@@ -95,6 +96,10 @@ impl<'a> Answers<'a> {
     /// By which rules a text is laid out; none: it is not ours.
     fn layout_of(self, name: &str) -> Option<Kind> {
         let of_program = || self.programs.of(name).next().map(|_| plan_of(name).unwrap_or(Kind::Playbook));
+        // Other people's texts stay as they are.
+        if folder_of(name).is_some() {
+            return None;
+        }
         self.cases.get(name).map(Case::kind).or_else(of_program)
     }
 }

@@ -84,8 +84,11 @@ impl Stack {
     fn write_playbook(&self, playbook: &Playbook) -> ShownPlaybook {
         let signature = write_signature(&playbook.name, &playbook.signature());
         let is_goal = playbook.mode == Mode::Goal;
-        let (description, n_numbered) =
-            if is_goal { number_items(playbook) } else { (playbook.description.trim().to_owned(), 0) };
+        let (description, n_numbered) = match &playbook.skill {
+            Some(skill) => (self.write_skill(playbook, skill), playbook.steps.len()),
+            None if is_goal => number_items(playbook),
+            None => (playbook.description.trim().to_owned(), 0),
+        };
         let mut lines = Vec::new();
         for step in playbook.steps.iter().skip(n_numbered) {
             lines.push(self.write_line(playbook, step));
@@ -203,7 +206,7 @@ impl Stack {
     /// The names in the text that the model has before it.
     fn named_names(&self) -> BTreeSet<Arc<str>> {
         let mut names = BTreeSet::new();
-        for playbook in self.shown_playbooks() {
+        for playbook in self.shown_playbooks().filter(|playbook| playbook.skill.is_none()) {
             names.extend(playbook.steps.iter().flat_map(|step| step.reads.iter().chain(&step.writes)).cloned());
             let parts = [&playbook.description, &playbook.notes].into_iter().flat_map(|text| scan_text(text));
             names.extend(parts.filter_map(|part| match part {

@@ -6,6 +6,7 @@
 
 mod blocks;
 pub mod files;
+mod skill;
 pub(crate) mod system;
 mod tools;
 mod topics;

@@ -39,6 +39,7 @@ impl Prompts {
             let goals = program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.mode == Mode::Goal);
             let mut lines = program.agent(agent).playbooks.iter().flat_map(|&id| &program.playbook(id).steps);
             let loops = lines.any(|line| !settings.performs(line) && repeats(line));
+            let skill = program.agent(agent).playbooks.iter().any(|&id| program.playbook(id).skill.is_some());
             let triggers =
                 callable_playbooks(program, agent).any(|(_, playbook)| !starts_by_itself(playbook).is_empty());
             let playbooks: Vec<String> = callable_playbooks(program, agent)
@@ -48,7 +49,8 @@ impl Prompts {
             let tools: Vec<String> = tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
             let agent = program.agent(agent);
             let (title, description) = (&*agent.title, agent.description.trim());
-            let context = context! { agent => title, description, playbooks, tools, inlines, loops, goals, triggers };
+            let context =
+                context! { agent => title, description, playbooks, tools, inlines, loops, goals, skill, triggers };
             render("system", context).into()
         };
         match self.agents.get(agent.0 as usize) {
@@ -76,16 +78,18 @@ pub(crate) fn may_call(program: &Program, agent: AgentId, tool: &str) -> bool {
     program.tools.permits(tool) && program.agent(agent).tools.permits(tool)
 }
 
-/// An agent's own playbooks by plain name, then the public ones of other agents by `Agent.Playbook`.
+/// An agent's own playbooks by plain name, then the public ones of other agents by `Agent.Playbook`, and skills by plain name.
+/// A skill has no other playbooks than itself.
 pub(super) fn callable_playbooks(program: &Program, agent: AgentId) -> impl Iterator<Item = (String, &Playbook)> {
     let own = program.agent(agent).playbooks.iter().map(|&id| program.playbook(id));
+    let own = own.filter(|playbook| playbook.skill.is_none());
     let others = program.agents.iter().filter(move |other| other.id != agent).flat_map(|other| {
-        other
-            .playbooks
-            .iter()
-            .map(|&id| program.playbook(id))
-            .filter(|playbook| playbook.public)
-            .map(|playbook| (format!("{}.{}", other.name, playbook.name), playbook))
+        other.playbooks.iter().map(|&id| program.playbook(id)).filter(|playbook| playbook.public).map(|playbook| {
+            match playbook.skill {
+                Some(_) => (playbook.name.to_string(), playbook),
+                None => (format!("{}.{}", other.name, playbook.name), playbook),
+            }
+        })
     });
     own.map(|playbook| (playbook.name.to_string(), playbook)).chain(others)
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use playhouse_lang::program::flow_graph::Node;
-use playhouse_lang::program::{Body, Mode, StepId, StepKind};
+use playhouse_lang::program::{Body, Mode, Step, StepId, StepKind};
 use playhouse_lang::value::Value;
 
 use crate::machine::stack::Stack;
@@ -57,12 +57,14 @@ impl TurnStep<'_> {
         let said = |value: &Value| value.as_str().map_or_else(|| value.to_json(), str::to_owned);
         let reason = value.filter(|value| **value != Value::Null).map(|value| shorten_text(&said(value), REASON_BYTES));
         let reason = reason.map(Arc::from).or_else(|| stack.top().here.skipped.clone());
-        if lines.iter().any(|line| stack.is_strict(*line)) {
+        // Who follows a skill has read it, and not what comes of leaving it.
+        let is_skill = stack.program.playbook(stack.top().executed()).skill.is_some();
+        if is_skill || lines.iter().any(|line| stack.is_strict(*line)) {
             let body = stack.body(stack.top());
             let is_due = lines.iter().any(|line| body.step(*line).compulsory);
-            let is_goal = stack.top().pointer.is_none();
-            if is_due || ((reason.is_none() || is_goal) && !stack.is_told(&lines)) {
-                let why = if is_due || is_goal { "" } else { "; or `return` why" };
+            let has_no_way = stack.top().pointer.is_none() || is_skill;
+            if is_due || ((reason.is_none() || has_no_way) && !stack.is_told(&lines)) {
+                let why = if is_due || has_no_way { "" } else { "; or `return` why" };
                 let problem = format!("you leave, and this is {}{why}", stack.not_done(&lines));
                 return self.tell_left_out(lines, problem);
             }
@@ -154,12 +156,17 @@ impl Stack {
     }
 
     /// Those that are left out when what is executed is left, and the interpreter's that the author wants done whatever
-    /// comes; of a goal's items those that it has not come to. What leaves at its own line has begun that.
+    /// comes; of a goal's items those that it has not come to, of a skill's those of the procedures that it has entered. What leaves at its own line has begun that.
     fn left_out_by_leaving(&self) -> Vec<StepId> {
         let frame = self.top();
         let playbook = self.program.playbook(frame.executed());
         if playbook.mode == Mode::Goal {
-            return playbook.steps.iter().map(|line| line.id).filter(|line| !frame.reached.contains(line)).collect();
+            let is_entered = |line: &Step| {
+                let is_beside = |reached: &StepId| procedure(playbook.step(*reached)) == procedure(line);
+                playbook.skill.is_none() || frame.reached.iter().any(is_beside)
+            };
+            let open = playbook.steps.iter().filter(|line| !frame.reached.contains(&line.id) && is_entered(line));
+            return open.map(|line| line.id).collect();
         }
         let target = frame.inside.as_ref().map_or(Node::End, |inside| inside.region.next);
         let body = self.body(frame);
@@ -271,4 +278,9 @@ impl Stack {
         let skip = skip.map(|line| format!(", or write {{\"at\":\"{}\",\"skip\":\"why\"}}", self.label(*line)));
         format!("not done: {}. Do each in order{}", told.join("; "), skip.unwrap_or_default())
     }
+}
+
+/// The letters of the procedure that a line belongs to: `a` of `a02.01`.
+fn procedure(line: &Step) -> &str {
+    line.label.trim_end_matches(|c: char| !c.is_ascii_alphabetic())
 }

@@ -425,8 +425,9 @@ fn untested_example_offences(sources: &[Source]) -> Vec<String> {
     let has = |path: &str| sources.iter().any(|source| source.path == path);
     let programs = sources.iter().filter_map(|source| {
         let stem = source.path.strip_prefix("examples/")?.strip_suffix(".md")?;
-        let is_program =
-            ![".test", ".triggers", ".user", ".judge", ".rules", "README"].iter().any(|end| stem.ends_with(end));
+        let is_program = ![".test", ".triggers", ".user", ".judge", ".rules", "README", "SKILL"]
+            .iter()
+            .any(|end| stem.ends_with(end));
         is_program.then_some((source, stem))
     });
     let plans = sources.iter().filter_map(|source| {

@@ -1,0 +1,135 @@
+//! Agent Skills as playbooks: one file is one agent with one playbook, whose lines are what its text tells to do (spec
+//! `skills.md`, "Reading").
+
+use crate::english::callables::skill_identifier;
+use crate::english::items::read_item;
+use crate::english::outline::{Outline, OutlineLine};
+use crate::english::phrase::Phrase;
+use crate::english::reading::Surroundings;
+use crate::english::skill_calls::due_skill;
+use crate::lower::flow::flow_graph;
+use crate::program::flow_graph::{EdgeKind, FlowGraph};
+use crate::program::{
+    ARGUMENTS, AgentId, Arm, Body, Loop, Mode, Parameter, Playbook, PlaybookId, SkillText, Step, StepId, StepKind,
+    Type, TypeKind,
+};
+use crate::source::ast::{PlaybookTree, SkillTree};
+use crate::value::Value;
+
+impl SkillTree {
+    /// What it is called by.
+    pub(crate) fn identifier(&self) -> String {
+        skill_identifier(&self.name)
+    }
+
+    /// What can be said of its playbook before its lines are read.
+    pub(crate) fn heading(&self, id: PlaybookId, agent: AgentId, tree: &PlaybookTree) -> Playbook {
+        let place = tree.heading.title;
+        let words = Type { kind: TypeKind::Str, ..Type::ANY };
+        let parameter = Parameter {
+            name: ARGUMENTS.into(),
+            ty: words,
+            default: Some(Value::from("")),
+            description: "what it is for this time, in words".into(),
+            span: Some(place),
+        };
+        let summary = self.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        Playbook {
+            id,
+            agent,
+            name: self.identifier().into(),
+            title: self.name.as_str().into(),
+            title_span: place,
+            span: tree.span,
+            parameters: vec![parameter],
+            public: true,
+            own: [ARGUMENTS.into()].into(),
+            skill: Some(SkillText { name: self.name.as_str().into(), summary: summary.into(), has_numbers: false }),
+            ..Playbook::default()
+        }
+    }
+
+    /// Its text with the ids of its lines, and these: of one procedure one after the other; of several those of each, of
+    /// which a model chooses; of none whatever leads to what the text is for.
+    pub(crate) fn lower(&self, source: &str, around: Surroundings<'_>, heading: &Playbook) -> Playbook {
+        let outline = Outline::find(self.body.file, source, self.body.range().start);
+        let steps = lines_of(&outline, source, around);
+        let is_one = outline.procedures.len() == 1;
+        let (mode, flow) = if is_one { (Mode::Steps, in_order(&steps)) } else { (Mode::Goal, FlowGraph::default()) };
+        let description = self.with_ids(source, &outline, &steps);
+        let has_numbers = self.has_hint || description.contains(&format!("${ARGUMENTS}"));
+        let skill = heading.skill.clone().map(|skill| SkillText { has_numbers, ..skill });
+        Playbook { mode, description: description.into(), body: Body { steps, flow }, skill, ..heading.clone() }
+    }
+
+    /// Its text as a model sees it: an id stands where a heading's words or an item's number stood.
+    fn with_ids(&self, source: &str, outline: &Outline, steps: &[Step]) -> String {
+        let (mut text, mut from) = (String::new(), self.body.range().start);
+        for (line, step) in outline.lines().zip(steps) {
+            let (whole, words) = (line.whole.range(), line.span.range());
+            let written = &source[words.clone()];
+            let at = match source[whole.start..words.start].starts_with(|c: char| c.is_ascii_digit()) {
+                true => whole.start,
+                false => words.start + written.len() - written.trim_start_matches(['#', ' ']).len(),
+            };
+            text.push_str(&source[from..at]);
+            text.push_str(&format!("{} ", step.label));
+            from = at.max(words.start);
+        }
+        text.push_str(&source[from..self.body.range().end]);
+        text.trim().replace("\r\n", "\n")
+    }
+}
+
+fn lines_of(outline: &Outline, source: &str, around: Surroundings<'_>) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut outer = None;
+    for (line, label) in outline.lines().zip(outline.ids()) {
+        let id = StepId(u32::try_from(steps.len()).unwrap_or(u32::MAX));
+        let parent = outer.filter(|_| line.is_nested);
+        match parent {
+            Some(StepId(parent)) => steps[parent as usize].children.push(id),
+            None => outer = Some(id),
+        }
+        steps.push(Step {
+            id,
+            label: label.into(),
+            parent,
+            children: Vec::new(),
+            text: line.words.as_str().into(),
+            span: line.span,
+            kind: StepKind::Free,
+            explicit: false,
+            compulsory: false,
+            // Another skill that it names so is called before it is done.
+            due_call: due_skill(&line.words, below(line, source), around).map(|skill| skill.name.clone()),
+            reads: Vec::new(),
+            writes: Vec::new(),
+        });
+    }
+    // Nobody wrote them for an interpreter: whether and how often what stands below a line is done is all that is read.
+    for step in steps.iter_mut().filter(|step| !step.children.is_empty()) {
+        let words = Phrase::new(source, step.span);
+        let read = read_item(words, Surroundings { has_children: true, ..around }).line.kind;
+        if let StepKind::Branch { .. } = read {
+            step.kind = StepKind::Branch { arm: Arm::If, condition: None };
+        } else if let StepKind::Loop(_) = read {
+            step.kind = StepKind::Loop(Loop::While { condition: None });
+        }
+    }
+    steps
+}
+
+/// What belongs to a line besides its own words. A line that is nested in it has words of its own.
+fn below<'a>(line: &OutlineLine, source: &'a str) -> &'a str {
+    source.get(line.span.range().end..line.whole.range().end).unwrap_or_default()
+}
+
+/// The lines one after the other; what is nested below one that decides nothing is done, too.
+fn in_order(steps: &[Step]) -> FlowGraph {
+    let mut flow = flow_graph(steps);
+    for step in steps.iter().filter(|step| step.kind == StepKind::Free && !step.children.is_empty()) {
+        flow.successors[step.id.0 as usize].retain(|edge| edge.kind != EdgeKind::Else);
+    }
+    flow
+}

@@ -1,0 +1,129 @@
+//! Agent Skills as playbooks: whatever a skill does that is called, its caller goes on behind the call.
+
+use std::fmt::Write as _;
+
+use fastrand::Rng;
+
+use crate::world::{Chunking, World, begin, parse, play};
+
+/// How a skill that was called ends.
+#[derive(Clone, Copy)]
+enum End {
+    /// Its reply ends after its last line, as if all were over.
+    Stops,
+    /// It asks the user last, and returns what they say.
+    Asks,
+    /// It returns before its last lines, though it is told of them.
+    Leaves,
+    /// What it calls fails, and it returns that.
+    Fails,
+}
+
+const ENDS: [End; 4] = [End::Stops, End::Asks, End::Leaves, End::Fails];
+
+/// A case: skills that call each other in words to this depth, and the replies of a model that follows them.
+fn nesting(random: &mut Rng, depth: usize) -> (String, Vec<usize>) {
+    let ends: Vec<End> = (0..depth).map(|_| ENDS[random.usize(..ENDS.len())]).collect();
+    let mut case = "--- tools\nPay(amount)\n--- program\n# Desk\n\n## Main\n\n### Steps\n\n- Use the s-1 skill to begin\n- Tell the user the end\n".to_owned();
+    for level in 1..=depth {
+        let call =
+            if level < depth { format!("Use the s-{} skill to go on", level + 1) } else { "Look around".to_owned() };
+        let _ = write!(
+            case,
+            "=== s-{level}/SKILL.md\n---\nname: s-{level}\ndescription: Level {level}\n---\n\nFollow these.\n\n\
+             1. Begin\n2. {call}\n3. Pay what is due\n4. Tell the user\n"
+        );
+    }
+    for level in 1..=depth {
+        let call = format!(
+            "{{\"at\":\"02\",\"call\":\"S{}\",\"args\":{{\"ARGUMENTS\":\"go on\"}}}}\n{{\"at\":\"02\",\"wait\":\"calls\"}}\n",
+            level + 1
+        );
+        let _ = write!(case, "--- reply\n{{\"at\":\"01\",\"say\":\"{level} begins\"}}\n");
+        if level < depth {
+            case.push_str(&call);
+        } else {
+            case.push_str("{\"at\":\"02\",\"say\":\"nothing\"}\n");
+            after_call(&mut case, level, ends[level - 1], false);
+        }
+    }
+    for level in (1..depth).rev() {
+        after_call(&mut case, level, ends[level - 1], true);
+    }
+    case.push_str("--- reply\n{\"at\":\"02\",\"say\":\"the end\"}\n{\"at\":\"02\",\"return\":null}\n");
+    (case, (1..depth).rev().collect())
+}
+
+/// What a skill does behind line 02; the reply may have begun.
+fn after_call(case: &mut String, level: usize, end: End, is_new: bool) {
+    if is_new {
+        case.push_str("--- reply\n");
+    }
+    let last = format!("{{\"at\":\"04\",\"say\":\"{level} is done\"}}\n");
+    match end {
+        End::Stops => {
+            let _ = write!(case, "{{\"at\":\"03\",\"say\":\"paid\"}}\n{last}");
+        }
+        End::Asks => {
+            let _ = write!(
+                case,
+                "{{\"at\":\"03\",\"say\":\"paid\"}}\n{{\"at\":\"04\",\"say\":\"Is {level} done?\"}}\n\
+                 {{\"at\":\"04\",\"wait\":\"user\"}}\n--- user yes\n--- reply\n{{\"at\":\"04\",\"return\":\"yes\"}}\n"
+            );
+        }
+        End::Leaves => {
+            let leave = "{\"at\":\"03\",\"return\":\"enough\"}\n";
+            let _ = write!(case, "{leave}--- reply\n{leave}");
+        }
+        End::Fails => {
+            let _ = write!(
+                case,
+                "{{\"at\":\"03\",\"call\":\"Pay\",\"args\":{{\"amount\":{level}}}}}\n{{\"at\":\"03\",\"wait\":\"calls\"}}\n\
+                 --- error Pay\nno money\n--- reply\n{{\"at\":\"04\",\"say\":\"It failed.\"}}\n{{\"at\":\"04\",\"return\":\"no money\"}}\n"
+            );
+        }
+    }
+}
+
+#[test]
+fn whoever_calls_a_skill_goes_on_behind_the_call() {
+    let mut random = Rng::with_seed(20);
+    for number in 0..200 {
+        let (text, callers) = nesting(&mut random, 1 + number % 8);
+        let case = parse(&text);
+        let world = play(World::new(begin(&case)), &case, Chunking::Whole);
+        let reached = |line: &str| world.log.iter().position(|told| told == line);
+        let places: Vec<Option<usize>> = callers.iter().map(|level| reached(&format!("reached S{level}:03"))).collect();
+        let log = || format!("{text}\n{}", world.log.join("\n"));
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{}", log());
+        assert!(world.log.contains(&"done: null".to_owned()), "{}", log());
+        let n_pops = world.log.iter().filter(|told| told.starts_with("pop ")).count();
+        assert_eq!(n_pops, 2 + number % 8, "{}", log());
+    }
+}
+
+/// What skills do leaves nothing in the prompt of who calls them but the calls and what they give.
+#[test]
+fn calls_of_skills_leave_no_more_than_results() {
+    let mut text = "--- settings\nconversation = 0 # what is said is no matter of calls\n--- program\n# Desk\n\n## Main\n\n### Steps\n\n- Begin\n".to_owned();
+    text.push_str("=== s/SKILL.md\n---\nname: s\ndescription: Much text\n---\n\n");
+    for line in 0..200 {
+        let _ = writeln!(text, "A line of much text that only this skill is about, {line}.");
+    }
+    let n_calls = 50;
+    for call in 0..n_calls {
+        let _ = write!(
+            text,
+            "--- reply\n{{\"at\":\"01\",\"call\":\"S\",\"args\":{{\"ARGUMENTS\":\"{call}\"}}}}\n{{\"at\":\"01\",\"wait\":\"calls\"}}\n\
+             --- reply\n{{\"return\":\"r{call}\"}}\n"
+        );
+    }
+    text.push_str("--- reply\n{\"at\":\"01\",\"return\":null}\n");
+    let case = parse(&text);
+    let world = play(World::new(begin(&case)), &case, Chunking::Whole);
+    assert!(world.log.contains(&"done: null".to_owned()), "{}", world.log.join("\n"));
+    let asked = world.asked.unwrap();
+    let shown: String = asked.messages.iter().map(|message| &*message.text).collect();
+    assert!(shown.contains(&format!("S(ARGUMENTS=\"{}\") -> \"r{}\"", n_calls - 1, n_calls - 1)), "{shown}");
+    assert!(!shown.contains("much text that only this skill"), "{shown}");
+}
