@@ -128,5 +128,9 @@ fn is_program(path: &Path) -> bool {
         .iter()
         .any(|folder| path.starts_with(folder));
     let name = path.to_string_lossy();
-    is_ours && !["README.md", ".user.md", ".rules.md", ".judge.md"].iter().any(|ending| name.ends_with(ending))
+    // What an example's program looks into is no program.
+    let is_document = path.starts_with("examples/handbook");
+    is_ours
+        && !is_document
+        && !["README.md", ".user.md", ".rules.md", ".judge.md"].iter().any(|ending| name.ends_with(ending))
 }

@@ -30,6 +30,7 @@ pub(super) enum Link {
 }
 
 /// Reads a text.
+#[allow(clippy::wildcard_enum_match_arm, reason = "a few kinds of many say something")]
 pub(super) fn read(text: &str) -> Outline {
     let options = Options::ENABLE_TABLES | Options::ENABLE_WIKILINKS | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
     let starts: Vec<usize> = [0].into_iter().chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();

@@ -455,10 +455,9 @@ fn is_below(path: &str, folder: &str) -> bool {
 
 /// A relative path as the index has it on every system.
 fn slashes(path: &str) -> String {
-    let parts = Path::new(path).components().filter_map(|part| match part {
-        Component::Normal(part) => part.to_str(),
-        _ => None,
-    });
+    let parts = Path::new(path)
+        .components()
+        .filter_map(|part| if let Component::Normal(part) = part { part.to_str() } else { None });
     parts.collect::<Vec<_>>().join("/")
 }
 

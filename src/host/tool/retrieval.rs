@@ -22,6 +22,9 @@ const MAX_TOP: usize = 100;
 /// Chunks around a part of a document that are given at most.
 const MAX_AROUND: usize = 50;
 
+/// What plans are told of a search.
+const PIECES: &str = "looks up pieces of documents by what they say";
+
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retrieval {
@@ -98,13 +101,13 @@ impl Retrieval {
                 let summary = "looks facts up in the documents".to_owned();
                 return tool(self.name(), vec![any("query", None)], Type::ANY, &summary, EffectClass::ReadOnly);
             }
-            Retrieval::EmbeddedChunks | Retrieval::VectorSearch => {
-                let parameters = match self {
-                    Retrieval::EmbeddedChunks => vec![any("embedding_query", None), any("top_k", None)],
-                    _ => vec![any("query", None), any("top_k", Some(Value::Null))],
-                };
-                let summary = "looks up pieces of documents by what they say";
-                return tool(self.name(), parameters, Type::ANY, summary, EffectClass::ReadOnly);
+            Retrieval::EmbeddedChunks => {
+                let parameters = vec![any("embedding_query", None), any("top_k", None)];
+                return tool(self.name(), parameters, Type::ANY, PIECES, EffectClass::ReadOnly);
+            }
+            Retrieval::VectorSearch => {
+                let parameters = vec![any("query", None), any("top_k", Some(Value::Null))];
+                return tool(self.name(), parameters, Type::ANY, PIECES, EffectClass::ReadOnly);
             }
         };
         tool(self.name(), parameters, returns, &summary, EffectClass::ReadOnly)

@@ -116,7 +116,9 @@ impl OpenAi {
         let end = errors::redact(server, errors::end_from_status(server, status, &headers, &bytes));
         match end {
             ReplyEnd::Broken { reason, .. } | ReplyEnd::Refused { reason } => Err(reason.to_string()),
-            other => Err(format!("{} answered {status} ({other:?})", server.shown_url)),
+            other @ (ReplyEnd::Complete(_) | ReplyEnd::Closed) => {
+                Err(format!("{} answered {status} ({other:?})", server.shown_url))
+            }
         }
     }
 
