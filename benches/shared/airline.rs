@@ -227,6 +227,7 @@ async fn equipped(root: &SourceText, answers: &Path) -> Result<Registry, String>
         variable: &|_| None,
         secrets: Arc::<Secrets>::default(),
         models: Arc::new(|_, _| Err("no model is a resource here".to_owned())),
+        embedders: Arc::new(|id, _| Err(format!("`{id}` is not asked here"))),
         packages: Packages::default(),
     };
     let equipment = Equipment::open(&declared, &around, Reach::Survey).await.map_err(|error| error.to_string())?;

@@ -22,11 +22,14 @@ pub mod settings;
 
 pub(crate) mod text;
 
-#[cfg(any(feature = "cli", feature = "lsp"))]
+#[cfg(any(feature = "cli", feature = "lsp", feature = "sqlite"))]
 pub(crate) mod walk;
 
 #[cfg(feature = "cli")]
 pub mod skills;
+
+#[cfg(feature = "sqlite")]
+pub mod documents;
 
 pub mod cassette;
 

@@ -247,7 +247,7 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
     let clock = Arc::new(TestClock::new(Timestamp(1_795_301_285_000)));
     let directory = WorkingDirectory::open(path.parent().unwrap()).unwrap();
     let tools = Registry::new();
-    add_builtins(&tools, &directory, clock.clone(), 1 << 20, |_| true).unwrap();
+    add_builtins(&tools, &directory, clock.clone(), 1 << 20, &[], |_| true).unwrap();
     if let Some(name) = &test.tools {
         for tool in canned::load(&path.with_file_name(name), &directory).unwrap() {
             tools.replace(tool).unwrap();

@@ -94,7 +94,11 @@ fn wrong_ones_name_their_place() {
             "resources: {}\n",
             "`resources` must be a list, as in `resources: [{type: sqlite, config: {path: a.db}}]`",
         ),
-        ("", "resources: [{id: a}]\n", "resource 1: it has no `type`: disk, http, sqlite, postgres or model"),
+        (
+            "",
+            "resources: [{id: a}]\n",
+            "resource 1: it has no `type`: disk, documents, http, sqlite, postgres or model",
+        ),
         ("", "resources: [{type: a}, {type: a}]\n", "there are two resources `a` with the id `default`"),
         ("", "tools: {a: {approval: maybe}}\n", "tool `a`: `approval` must be \"never\", \"writes\" or \"ask\""),
         (

@@ -128,6 +128,8 @@ fn is_program(path: &Path) -> bool {
         .iter()
         .any(|folder| path.starts_with(folder));
     let name = path.to_string_lossy();
-    is_ours
-        && !["README.md", "SKILL.md", ".user.md", ".rules.md", ".judge.md"].iter().any(|ending| name.ends_with(ending))
+    // What an example's program looks into is no program.
+    let is_document = path.starts_with("examples/handbook");
+    let others = ["README.md", "SKILL.md", ".user.md", ".rules.md", ".judge.md"];
+    is_ours && !is_document && !others.iter().any(|ending| name.ends_with(ending))
 }

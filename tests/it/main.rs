@@ -19,6 +19,7 @@ mod dap;
 mod dataflow;
 mod debug;
 mod declared_tool;
+mod documents;
 mod embed;
 mod embedded;
 mod equipment;

@@ -91,7 +91,9 @@ fn plans_are_explained() {
       {"seq_no": 3, "type": "calling", "parameters": {"tool": "vector_search", "params": {"query": "?"}, "output_vars": "final_answer"}}
     ]"#;
     let done = done.then().program(program).file("caller.jmp.json", caller).line("plan explain program.md").code(0);
-    for line in ["Confirm: a playbook\n", "order: a plan\n", "llm_generate: the model\n", "vector_search: no store"] {
+    for line in
+        ["Confirm: a playbook\n", "order: a plan\n", "llm_generate: the model\n", "vector_search: looks into documents"]
+    {
         assert!(done.stdout.contains(&format!("    {line}")), "{line}: {}", done.stdout);
     }
     let done = done.then().program("# Desk\n\n## Main\n\n### Steps\n\n- Say \"Hi.\"\n");

@@ -28,7 +28,7 @@ fn machine(name: &str) -> Machine {
     let registry = Registry::new();
     let text = std::fs::read_to_string(root.join(format!("examples/{name}.md"))).unwrap();
     let is_named = |tool: &str| named_at(tool, &text).is_some();
-    add_builtins(&registry, &directory, Arc::new(SystemClock), 1 << 20, is_named).unwrap();
+    add_builtins(&registry, &directory, Arc::new(SystemClock), 1 << 20, &[], is_named).unwrap();
     let tools = root.join(format!("examples/{name}.tools.json"));
     if tools.exists() {
         canned::load(&tools, &directory).unwrap().into_iter().for_each(|tool| registry.add(tool).unwrap());

@@ -59,7 +59,7 @@ fn builtins(folder: &Path, max_bytes: usize) -> Registry {
     let zone = TimeZone::fixed(Offset::from_hours(-8).unwrap());
     let clock = TestClock::new(Timestamp(1_795_301_285_000)).in_zone(zone);
     let directory = WorkingDirectory::open(folder).unwrap();
-    add_builtins(&registry, &directory, Arc::new(clock), max_bytes, |_| true).unwrap();
+    add_builtins(&registry, &directory, Arc::new(clock), max_bytes, &[], |_| true).unwrap();
     registry
 }
 

@@ -99,7 +99,7 @@ pub struct ServerDeclaration {
 /// A resource that tools share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceDeclaration {
-    /// `disk`, `http`, `sqlite`, `postgres`, `model`.
+    /// `disk`, `documents`, `http`, `sqlite`, `postgres`, `model`.
     pub kind: Arc<str>,
     /// Its id; `default` if none is given.
     pub id: Arc<str>,
@@ -408,7 +408,7 @@ struct ResourceKeys {
 
 fn read_resource(value: &Value, written: &Written) -> Result<ResourceDeclaration, String> {
     let ResourceKeys { kind, id, name, config } = read(value)?;
-    let kind = kind.ok_or("it has no `type`: disk, http, sqlite, postgres or model")?;
+    let kind = kind.ok_or("it has no `type`: disk, documents, http, sqlite, postgres or model")?;
     let id = id.unwrap_or_else(|| "default".into());
     Ok(ResourceDeclaration { kind, id, name, config, folder: written.folder.clone(), place: written.place.clone() })
 }

@@ -11,23 +11,26 @@ mod surroundings;
 #[cfg(feature = "mcp")]
 mod servers;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::host::directory::WorkingDirectory;
-use crate::host::equipment::declaration::{Declarations, PluginDeclaration, ServerDeclaration};
+use crate::host::equipment::declaration::{Declarations, PluginDeclaration, ResourceDeclaration, ServerDeclaration};
 use crate::host::equipment::resources::Made;
 use crate::host::resource::Resources;
+use crate::host::resource::documents::DEFAULT_INDEX;
 use crate::host::tool::Tool;
 use crate::host::tool::builtin::add_builtins;
 use crate::host::tool::canned;
 use crate::host::tool::http::{HTTP_GET, HTTP_POST, add_http_tools};
 use crate::host::tool::plugin::{self, Packages, Plugin, PluginOptions};
 use crate::host::tool::registry::Registry;
+use crate::host::tool::retrieval::{Retrieval, no_index};
 use crate::host::tool::sql::{SQL_QUERY, add_sql_tools};
 use crate::lang::program::ToolNames;
-use crate::value::Map;
+use crate::value::{Map, Value};
 use crate::vm::protocol::EffectClass;
 
 pub use crate::host::equipment::surroundings::{EquipmentError, Models, Reach, Surroundings};
@@ -70,6 +73,7 @@ impl Equipment {
             stand_ins.extend(canned::load(path, &folder)?.into_iter().map(|tool| (path.as_path(), tool)));
         }
         let place = |(place, message)| EquipmentError::Declared { place, message };
+        let declared = &with_default_index(declared, around.working_directory, &stand_ins);
         let made = resources::make(&declared.resources, around, reach, &folder).map_err(place)?;
         let mut equipment = Equipment {
             tools: Arc::new(Registry::with_policies(declared.policies.clone())),
@@ -103,7 +107,11 @@ impl Equipment {
     ) -> Result<(), EquipmentError> {
         let wanted = |name: &str| declared.builtins.iter().find(|(builtin, _)| *builtin == name);
         let is_wanted = |name: &str| wanted(name).is_some();
-        add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes, is_wanted)?;
+        if let Some((kind, why)) = missing_index(declared, made, &stand_ins).filter(|_| reach == Reach::Open) {
+            let place = why.strip_prefix("named in ").unwrap_or(why).to_owned();
+            return Err(EquipmentError::Declared { place, message: no_index(kind) });
+        }
+        add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes, &made.indexes, is_wanted)?;
         self.explain(|name| format!("built in, {}", wanted(name).map_or("", |(_, why)| why)));
         let resources = |kinds: &[&str]| {
             let of_kinds = declared.resources.iter().filter(|one| kinds.contains(&&*one.kind));
@@ -253,6 +261,49 @@ impl Equipment {
         futures_util::future::join_all(self.plugins.iter().map(Plugin::close)).await;
         self.resources.release_all().await;
     }
+}
+
+/// The tools for documents that a program names, and why it has them, but for those that canned tools stand in for.
+fn wanted_retrieval<'d>(
+    declared: &'d Declarations,
+    stand_ins: &[(&Path, Arc<dyn Tool>)],
+) -> Option<(Retrieval, &'d str)> {
+    let is_canned = |name: &str| stand_ins.iter().any(|(_, tool)| &*tool.signature().signature.name == name);
+    let mut named = declared.builtins.iter().filter(|(name, _)| !is_canned(name));
+    named.find_map(|(name, why)| Some((Retrieval::ALL.into_iter().find(|kind| kind.name() == *name)?, &**why)))
+}
+
+/// The same if there is nothing that they could look into.
+fn missing_index<'d>(
+    declared: &'d Declarations,
+    made: &Made,
+    stand_ins: &[(&Path, Arc<dyn Tool>)],
+) -> Option<(Retrieval, &'d str)> {
+    wanted_retrieval(declared, stand_ins).filter(|_| made.indexes.is_empty())
+}
+
+/// What is declared; and, if a program names tools for documents and nobody has said in which, the index in the working
+/// directory.
+fn with_default_index<'d>(
+    declared: &'d Declarations,
+    working_directory: &Path,
+    stand_ins: &[(&Path, Arc<dyn Tool>)],
+) -> Cow<'d, Declarations> {
+    let is_declared = declared.resources.iter().any(|resource| &*resource.kind == "documents");
+    let is_wanted = wanted_retrieval(declared, stand_ins).is_some();
+    if is_declared || !is_wanted || !working_directory.join(DEFAULT_INDEX).is_file() {
+        return Cow::Borrowed(declared);
+    }
+    let mut declared = declared.clone();
+    declared.resources.push(ResourceDeclaration {
+        kind: "documents".into(),
+        id: "default".into(),
+        name: None,
+        config: [("path".into(), Value::str(DEFAULT_INDEX))].into_iter().collect(),
+        folder: working_directory.to_owned(),
+        place: working_directory.join(DEFAULT_INDEX).display().to_string(),
+    });
+    Cow::Owned(declared)
 }
 
 fn open_plugin(

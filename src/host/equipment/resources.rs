@@ -10,6 +10,7 @@ use crate::host::equipment::surroundings::{Reach, Surroundings};
 use crate::host::keys::{read, unknown_key};
 use crate::host::resource::databases::{postgres, sqlite};
 use crate::host::resource::disk::Disk;
+use crate::host::resource::documents::Documents;
 use crate::host::resource::http::{Http, HttpConfig};
 use crate::host::resource::model::Model;
 use crate::host::resource::sql::{Database, PostgresConfig, SqliteConfig};
@@ -20,8 +21,16 @@ use crate::value::Value;
 type Make = fn(&mut Made, Label, &Value, &Ground<'_>) -> Result<Arc<dyn Resource>, String>;
 
 /// The kinds there are.
-const KINDS: [(&str, Make); 5] = [
+const KINDS: [(&str, Make); 6] = [
     ("disk", |_, label, config, ground| Ok(Arc::new(Disk::new(label, ground.folder.clone(), read(config)?)))),
+    ("documents", |made, label, config, ground| {
+        let around = ground.around;
+        let (directory, folder) = (around.working_directory.to_owned(), ground.folder.clone());
+        let index = Documents::new(label, directory, folder, read(config)?, around.embedders.clone())?;
+        let index = Arc::new(index);
+        made.indexes.push(index.clone());
+        Ok(index)
+    }),
     ("http", |made, label, config, ground| {
         let config: HttpConfig = read(config)?;
         if config.hosts.is_empty() {
@@ -73,6 +82,7 @@ pub(super) struct Made {
     pub(super) all: Arc<Resources>,
     pub(super) http: Vec<Arc<Http>>,
     pub(super) databases: Vec<Arc<dyn Database>>,
+    pub(super) indexes: Vec<Arc<Documents>>,
     /// Whether some could not be made for want of their secrets, which a survey can do without.
     pub(super) is_incomplete: bool,
 }

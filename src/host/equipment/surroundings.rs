@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::host::clock::Clock;
 use crate::host::equipment::declaration::resolve_secrets;
 use crate::host::llm::Llm;
+use crate::host::resource::documents::MakeEmbedder;
 use crate::host::resource::model::ModelOptions;
 use crate::host::secrets::Secrets;
 use crate::host::tool::Tool;
@@ -38,6 +39,8 @@ pub struct Surroundings<'a> {
     pub secrets: Arc<Secrets>,
     /// How models are made that are resources.
     pub models: Models,
+    /// How those are made that ask for vectors.
+    pub embedders: MakeEmbedder,
     /// What `setup.package` of a plugin may name besides what every program has.
     pub packages: Packages,
 }

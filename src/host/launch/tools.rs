@@ -5,13 +5,17 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 
-use crate::host::config::{CommandLine, Config, Environment, FileConfig, Search, child_environment, named_variable};
+use crate::host::config::{
+    CommandLine, Config, Environment, FileConfig, ModelId, Search, child_environment, named_variable,
+};
 use crate::host::equipment::declaration::{self, Declarations, FromProgram};
 use crate::host::equipment::{Equipment, EquipmentError, Models, Reach, Surroundings, for_author};
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::models::make_model;
 use crate::host::launch::workshop::Launch;
+use crate::host::llm::embeddings::Embedder;
 use crate::host::program::{ToolInventory, load_files, load_settings_of};
+use crate::host::resource::documents::MakeEmbedder;
 use crate::host::resource::model::ModelOptions;
 use crate::host::tool::plugin::{self, Packages};
 use crate::host::tool::registry::Registry;
@@ -85,6 +89,16 @@ impl Launch {
         self.equip(&names_model, Some(file)).await
     }
 
+    /// What asks for the vectors of an index: the server is the one that models of programs beside it have, if none is chosen.
+    ///
+    /// # Errors
+    /// The model is none of a server, or the configuration is wrong.
+    pub fn embedder(&self, id: &str, index: &Path) -> Result<Embedder, LaunchError> {
+        let file = self.file_config(Some(index))?;
+        let make = embedders(file, self.workshop.environment.clone(), self.choices.base_url.clone());
+        make(id, None).map_err(LaunchError::Model)
+    }
+
     /// What a plugin is made of that its author opens by itself: the packages, what it is given, and the `config` that
     /// overrides its own.
     ///
@@ -149,11 +163,26 @@ impl Launch {
             environment: child_environment(),
             variable: &named_variable,
             secrets: self.workshop.secrets.clone(),
-            models: models(file, self.workshop.environment.clone()),
+            models: models(file.clone(), self.workshop.environment.clone()),
+            embedders: embedders(file, self.workshop.environment.clone(), self.choices.base_url.clone()),
             packages: Packages::default(),
         };
         Ok((declared, around))
     }
+}
+
+/// Makes what asks for vectors, by the same rules as a program's model; `base_url` is what was chosen for all.
+fn embedders(file: FileConfig, environment: Environment, base_url: Option<String>) -> MakeEmbedder {
+    Arc::new(move |id: &str, of_index: Option<&str>| {
+        let base_url = of_index.map(str::to_owned).or(base_url.clone());
+        let command_line = CommandLine { model: Some(id.to_owned()), base_url, ..CommandLine::default() };
+        let config = Config::resolve(&command_line, &FrontMatter::default(), &file, &environment);
+        let config = config.map_err(|error| error.to_string())?;
+        let ModelId::OpenAi(name) = config.model().0 else {
+            return Err(format!("`{id}` makes no vectors; name a model of a server, as in openai:nomic-embed-text"));
+        };
+        Embedder::new(config.openai(name)).map_err(|error| error.to_string())
+    })
 }
 
 /// Makes models that are resources: by the same rules as a program's own.

@@ -24,7 +24,7 @@ pub struct Allowed {
     pub commands: bool,
     /// Servers at any address: MCP servers with a `url`, databases.
     pub servers: bool,
-    /// Files of the machine: disks, SQLite databases, scripts and stored sessions in place of a model.
+    /// Files of the machine: disks, documents, SQLite databases, scripts and stored sessions in place of a model.
     pub files: bool,
     /// Networks that are not public and that HTTP resources may reach.
     pub networks: Vec<IpNet>,
@@ -76,7 +76,7 @@ impl Allowed {
         let config = resource.get("config").and_then(Value::as_map);
         let of_config = |key: &str| config.and_then(|config| config.get(key));
         match kind {
-            "disk" | "sqlite" => (!self.files).then(|| format!("a resource of the type `{kind}`")),
+            "disk" | "documents" | "sqlite" => (!self.files).then(|| format!("a resource of the type `{kind}`")),
             "postgres" => (!self.servers).then(|| format!("a resource of the type `{kind}`")),
             "http" => {
                 let networks = of_config("networks").into_iter().flat_map(|networks| {

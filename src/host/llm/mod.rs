@@ -4,7 +4,9 @@
 //! a Rust error of ours (spec `architecture.md`, invariant 10).
 
 pub mod answer;
+
 pub mod embedded;
+pub mod embeddings;
 pub mod local;
 pub mod openai;
 pub mod recorded;

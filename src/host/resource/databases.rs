@@ -46,7 +46,7 @@ pub fn postgres(_: Label, _: PostgresConfig) -> Result<Arc<dyn Database>, Resour
 }
 
 #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
-fn missing(database: &str, feature: &str) -> ResourceError {
+pub(super) fn missing(database: &str, feature: &str) -> ResourceError {
     ResourceError::new(
         format!("this program was built without {database}"),
         format!("build it with `cargo build --release --features {feature}`"),

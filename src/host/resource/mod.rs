@@ -1,9 +1,11 @@
 //! Resources: what is acquired once, shared by all that use it, and released in reverse order, whatever happens (spec
-//! `components.md`, 4.7): the disk, an HTTP client, databases, models.
+//! `components.md`, 4.7): the disk, an HTTP client, databases, documents, models.
 
 pub mod databases;
 
 pub mod disk;
+
+pub mod documents;
 
 pub mod http;
 

@@ -24,8 +24,10 @@ pub(crate) fn tool(
     ToolSignature::new(signature, effect)
 }
 
-/// The resources of one kind that a tool works on, never none; a call says in `resource` which it means, else the first.
+/// The resources of one kind that a tool works on, never none; a call says in a parameter which it means, else the first.
 pub(crate) struct Among<R: ?Sized> {
+    /// The name of that parameter.
+    named_by: &'static str,
     all: Arc<[Arc<R>]>,
     /// What is told of one beside its name.
     about: fn(&R) -> String,
@@ -33,8 +35,8 @@ pub(crate) struct Among<R: ?Sized> {
 
 impl<R: Resource + ?Sized> Among<R> {
     /// These; none if there are none.
-    pub(crate) fn new(all: &[Arc<R>], about: fn(&R) -> String) -> Option<Among<R>> {
-        (!all.is_empty()).then(|| Among { all: all.into(), about })
+    pub(crate) fn new(named_by: &'static str, all: &[Arc<R>], about: fn(&R) -> String) -> Option<Among<R>> {
+        (!all.is_empty()).then(|| Among { named_by, all: all.into(), about })
     }
 
     /// All of them.
@@ -47,12 +49,12 @@ impl<R: Resource + ?Sized> Among<R> {
     /// # Errors
     /// There is none of that name.
     pub(crate) fn find(&self, arguments: &Map) -> Result<&Arc<R>, ArgumentFault> {
-        let named = arguments.get("resource").filter(|name| name.as_str().is_some());
+        let named = arguments.get(self.named_by).filter(|name| name.as_str().is_some());
         let is_it =
             |resource: &&Arc<R>| named.is_none_or(|name| resource.label().shown().map(|own| &**own) == name.as_str());
         self.all.iter().find(is_it).ok_or_else(|| {
             let message = format!("is no resource that there is; there are {}", self.known());
-            ArgumentFault { path: "resource".to_owned(), message }
+            ArgumentFault { path: self.named_by.to_owned(), message }
         })
     }
 
@@ -60,7 +62,7 @@ impl<R: Resource + ?Sized> Among<R> {
     pub(crate) fn parameter(&self, what: &str) -> Option<Parameter> {
         let text = Type { optional: true, ..TypeKind::Str.into() };
         let description = format!("{what}: {}", self.known());
-        (self.all.len() > 1).then(|| parameter("resource", text, Some(Value::Null), &description))
+        (self.all.len() > 1).then(|| parameter(self.named_by, text, Some(Value::Null), &description))
     }
 
     fn known(&self) -> String {

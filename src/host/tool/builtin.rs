@@ -1,4 +1,4 @@
-//! The tools that every program may name: files below the working directory, the time, and what plans ask.
+//! The tools that every program may name: files below the working directory, the time, documents, and what plans ask.
 //!
 //! No file leads out of the working directory. Nor is anything below it touched that is in a folder whose name begins
 //! with a dot.
@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::host::clock::{Clock, iso_text};
 use crate::host::directory::WorkingDirectory;
+use crate::host::resource::documents::Documents;
 use crate::host::tool::arguments::{parameter, tool};
 use crate::host::tool::generate::LlmGenerate;
 use crate::host::tool::registry::{AddToolError, Registry};
@@ -26,15 +27,18 @@ const MAX_NAMES: usize = 10_000;
 type Make = fn(&Ground<'_>) -> Arc<dyn Tool>;
 
 /// The built-in tools, by name.
-const TOOLS: [(&str, Make); 8] = [
+const TOOLS: [(&str, Make); 11] = [
     ("LoadFile", |ground| ground.file(Work::Load)),
     ("SaveFile", |ground| ground.file(Work::Save)),
     ("ListFiles", |ground| ground.file(Work::List)),
     ("Now", |ground| Arc::new(Now { clock: ground.clock.clone() })),
     (LLM_GENERATE, |_| Arc::new(LlmGenerate)),
-    (Retrieval::ALL[0].name(), |_| Arc::new(Retrieval::ALL[0])),
-    (Retrieval::ALL[1].name(), |_| Arc::new(Retrieval::ALL[1])),
-    (Retrieval::ALL[2].name(), |_| Arc::new(Retrieval::ALL[2])),
+    (Retrieval::Search.name(), |ground| Retrieval::Search.on(ground.indexes)),
+    (Retrieval::Read.name(), |ground| Retrieval::Read.on(ground.indexes)),
+    (Retrieval::LookUp.name(), |ground| Retrieval::LookUp.on(ground.indexes)),
+    (Retrieval::KnowledgeGraph.name(), |ground| Retrieval::KnowledgeGraph.on(ground.indexes)),
+    (Retrieval::EmbeddedChunks.name(), |ground| Retrieval::EmbeddedChunks.on(ground.indexes)),
+    (Retrieval::VectorSearch.name(), |ground| Retrieval::VectorSearch.on(ground.indexes)),
 ];
 
 /// What built-in tools stand on.
@@ -45,6 +49,8 @@ struct Ground<'a> {
     clock: &'a Arc<dyn Clock>,
     /// Bytes that a file may have.
     max_bytes: usize,
+    /// The indexes of documents.
+    indexes: &'a [Arc<Documents>],
 }
 
 impl Ground<'_> {
@@ -67,9 +73,10 @@ pub fn add_builtins(
     directory: &WorkingDirectory,
     clock: Arc<dyn Clock>,
     max_bytes: usize,
+    indexes: &[Arc<Documents>],
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(), AddToolError> {
-    let ground = Ground { directory, clock: &clock, max_bytes };
+    let ground = Ground { directory, clock: &clock, max_bytes, indexes };
     for (name, make) in TOOLS {
         if is_wanted(name) {
             registry.replace(make(&ground))?;

@@ -48,7 +48,7 @@ pub const HTTP_POST: &str = "HttpPost";
 /// One of the names is taken.
 pub fn add_http_tools(registry: &Registry, resources: &[Arc<Http>]) -> Result<(), AddToolError> {
     for work in [Work::Get, Work::Post] {
-        let Some(resources) = Among::new(resources, |_| String::new()) else { return Ok(()) };
+        let Some(resources) = Among::new("resource", resources, |_| String::new()) else { return Ok(()) };
         registry.add(Arc::new(HttpTool { work, resources }))?;
     }
     Ok(())

@@ -1,61 +1,177 @@
-//! The tools for plans, and of them the retrieval instructions. There is no store of documents yet: each says so, and what to do instead.
+//! The tools that look into documents: those of playbooks, and the instructions of plans. What they find is data, as all
+//! that tools answer.
 
-use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::Type;
+use std::sync::Arc;
+
+use crate::host::resource::documents::Documents;
+use crate::host::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
+use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
+use crate::lang::program::{Type, TypeKind};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
+/// Chunks that a search gives if nobody says how many.
+const TOP: i64 = 8;
+
+/// The same of `vector_search`.
+const TOP_OF_VECTOR_SEARCH: i64 = 10;
+
+/// Chunks that a search gives at most.
+const MAX_TOP: usize = 100;
+
+/// Chunks around a part of a document that are given at most.
+const MAX_AROUND: usize = 50;
+
+/// What plans are told of a search.
+const PIECES: &str = "looks up pieces of documents by what they say";
+
 /// One of them.
-#[derive(Clone, Copy)]
-pub struct Retrieval {
-    name: &'static str,
-    parameters: &'static [(&'static str, bool)],
-    summary: &'static str,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retrieval {
+    /// `SearchDocuments`.
+    Search,
+    /// `ReadDocument`.
+    Read,
+    /// `LookUpFacts`.
+    LookUp,
+    /// The instruction `retrieve_knowledge_graph` of plans.
+    KnowledgeGraph,
+    /// The instruction `retrieve_embedded_chunks` of plans.
+    EmbeddedChunks,
+    /// The tool `vector_search` of plans.
+    VectorSearch,
 }
 
 impl Retrieval {
-    /// All of them: name, parameters with whether each must be given, what it is for (spec `plans.md`, "What all
-    /// plans share").
-    pub const ALL: [Retrieval; 3] = [
-        Retrieval {
-            name: "retrieve_knowledge_graph",
-            parameters: &[("query", true)],
-            summary: "looks facts up in a knowledge graph (no store is connected)",
-        },
-        Retrieval {
-            name: "retrieve_embedded_chunks",
-            parameters: &[("embedding_query", true), ("top_k", true)],
-            summary: "looks up pieces of documents by meaning (no store is connected)",
-        },
-        Retrieval {
-            name: "vector_search",
-            parameters: &[("query", true), ("top_k", false)],
-            summary: "looks up pieces of documents by meaning (no store is connected)",
-        },
+    /// All of them.
+    pub const ALL: [Retrieval; 6] = [
+        Retrieval::Search,
+        Retrieval::Read,
+        Retrieval::LookUp,
+        Retrieval::KnowledgeGraph,
+        Retrieval::EmbeddedChunks,
+        Retrieval::VectorSearch,
     ];
 
     /// Its name.
-    pub const fn name(&self) -> &'static str {
-        self.name
+    pub const fn name(self) -> &'static str {
+        match self {
+            Retrieval::Search => "SearchDocuments",
+            Retrieval::Read => "ReadDocument",
+            Retrieval::LookUp => "LookUpFacts",
+            Retrieval::KnowledgeGraph => "retrieve_knowledge_graph",
+            Retrieval::EmbeddedChunks => "retrieve_embedded_chunks",
+            Retrieval::VectorSearch => "vector_search",
+        }
+    }
+
+    /// What it takes and gives, whichever indexes there are. The parameters of plans' instructions are those of their
+    /// sources (spec `plans.md`, "What all plans share").
+    pub fn signature(self) -> ToolSignature {
+        let text = |name: &str, description: &str| parameter(name, TypeKind::Str, None, description);
+        let any = |name: &str, default| parameter(name, Type::ANY, default, "");
+        let number = |name: &str, default: i64, description: &str| {
+            parameter(name, TypeKind::Int, Some(Value::Int(default)), description)
+        };
+        let found = "a list of chunks with their `content` and `source`, the best first; empty if there are none";
+        let (parameters, returns, summary) = match self {
+            Retrieval::Search => {
+                let index = Type { optional: true, ..TypeKind::Str.into() };
+                let parameters = vec![
+                    text("query", "what is looked for, as a question or in words of the documents"),
+                    number("top_k", TOP, "how many chunks"),
+                    parameter("index", index, Some(Value::Null), "the name or id of an index, if there are several"),
+                ];
+                (parameters, TypeKind::List, format!("Searches the documents: {found}."))
+            }
+            Retrieval::Read => {
+                let parameters = vec![
+                    text("source", "a source as a search gives it, such as docs/refunds.md:12-40, or a document"),
+                    number("before", 0, "how many chunks before it"),
+                    number("after", 0, "how many chunks after it"),
+                ];
+                (parameters, TypeKind::Dict, "Gives the text of a part of a document.".to_owned())
+            }
+            Retrieval::LookUp => {
+                let summary = "Looks up what the documents say of the things that a question names: `entities`, \
+                               `relationships` between them, and the `chunks` that answer it best.";
+                (vec![text("query", "a question that names things")], TypeKind::Dict, summary.to_owned())
+            }
+            Retrieval::KnowledgeGraph => {
+                let summary = "looks facts up in the documents".to_owned();
+                return tool(self.name(), vec![any("query", None)], Type::ANY, &summary, EffectClass::ReadOnly);
+            }
+            Retrieval::EmbeddedChunks => {
+                let parameters = vec![any("embedding_query", None), any("top_k", None)];
+                return tool(self.name(), parameters, Type::ANY, PIECES, EffectClass::ReadOnly);
+            }
+            Retrieval::VectorSearch => {
+                let parameters = vec![any("query", None), any("top_k", Some(Value::Null))];
+                return tool(self.name(), parameters, Type::ANY, PIECES, EffectClass::ReadOnly);
+            }
+        };
+        tool(self.name(), parameters, returns, &summary, EffectClass::ReadOnly)
+    }
+
+    /// It, on these indexes; a call that names none means the first.
+    pub fn on(self, indexes: &[Arc<Documents>]) -> Arc<dyn Tool> {
+        Arc::new(RetrievalTool { kind: self, indexes: Among::new("index", indexes, |_| String::new()) })
     }
 }
 
-impl Tool for Retrieval {
+struct RetrievalTool {
+    kind: Retrieval,
+    /// None: the program is only looked at, or asks for nothing.
+    indexes: Option<Among<Documents>>,
+}
+
+impl Tool for RetrievalTool {
     fn signature(&self) -> ToolSignature {
-        let parameters = self.parameters.iter();
-        let parameters =
-            parameters.map(|(name, is_required)| parameter(name, Type::ANY, (!is_required).then_some(Value::Null), ""));
-        tool(self.name, parameters.collect(), Type::ANY, self.summary, EffectClass::ReadOnly)
+        self.kind.signature()
     }
 
-    fn call(&self, _context: CallContext, _arguments: Map) -> ToolFuture<'_> {
-        let name = self.name;
+    fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
+        let arguments = check_arguments(&self.signature().signature, arguments)?;
+        let fault = self.indexes.as_ref().and_then(|indexes| indexes.find(&arguments).err());
+        fault.map_or(Ok(arguments), |fault| Err(vec![fault]))
+    }
+
+    fn call(&self, _context: CallContext, arguments: Map) -> ToolFuture<'_> {
         Box::pin(async move {
-            ToolOutcome::Error(format!(
-                "`{name}` has no store of documents to look into; give one with --tools FILE, where a tool of this \
-                 name stands"
-            ))
+            let Some(indexes) = &self.indexes else { return ToolOutcome::Error(no_index(self.kind)) };
+            let index = match indexes.find(&arguments) {
+                Ok(index) => index,
+                Err(fault) => return ToolOutcome::Error(join_faults(&[fault])),
+            };
+            let text = |name: &str| arguments.get(name).map(|text| text.to_text().to_string()).unwrap_or_default();
+            let number = |name: &str, otherwise: i64, most: usize| {
+                let number = arguments.get(name).and_then(|number| number.to_text().trim().parse().ok());
+                usize::try_from(number.unwrap_or(otherwise)).unwrap_or(0).min(most)
+            };
+            let found = match self.kind {
+                Retrieval::Search => index.search(&text("query"), number("top_k", TOP, MAX_TOP)).await,
+                Retrieval::EmbeddedChunks => {
+                    index.search(&text("embedding_query"), number("top_k", TOP, MAX_TOP)).await
+                }
+                Retrieval::VectorSearch => {
+                    index.search(&text("query"), number("top_k", TOP_OF_VECTOR_SEARCH, MAX_TOP)).await
+                }
+                Retrieval::Read => {
+                    let around = |name| number(name, 0, MAX_AROUND);
+                    index.read(&text("source"), around("before"), around("after")).await
+                }
+                Retrieval::LookUp | Retrieval::KnowledgeGraph => index.facts(&text("query")).await,
+            };
+            found.map_or_else(ToolOutcome::Error, ToolOutcome::Value)
         })
     }
+}
+
+/// What is said of a tool that has no documents.
+pub(crate) fn no_index(kind: Retrieval) -> String {
+    format!(
+        "`{}` has no index of documents to look into (index-missing); make one with `playhouse index add FOLDER`, declare \
+         a resource of the type `documents`, or give a tool of this name with --tools FILE",
+        kind.name()
+    )
 }

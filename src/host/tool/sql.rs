@@ -24,7 +24,7 @@ pub fn add_sql_tools(registry: &Registry, databases: &[Arc<dyn Database>]) -> Re
     let about = |database: &dyn Database| {
         format!(" ({}{})", database.kind(), if database.may_write() { "" } else { ", read-only" })
     };
-    match Among::new(databases, about) {
+    match Among::new("resource", databases, about) {
         Some(databases) => registry.add(Arc::new(SqlQuery { databases })),
         None => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Markdown to blocks with their places. The only file that names `pulldown-cmark`.
+//! Markdown to blocks with their places. The only file of the language that names `pulldown-cmark`.
 //!
 //! A program is read by its outermost blocks: headings, list items and fences. Everything else is text and is
 //! kept as it was written, so no block for it is made here. Items come as one flat list with their nesting as a

@@ -46,7 +46,7 @@ pub(crate) fn tools(system: System, case: &Case, text: &str, seen: &Shared) -> R
     if system == System::Branch {
         registry.replace(Arc::new(generate::LlmGenerate)).unwrap();
         for retrieval in Retrieval::ALL {
-            registry.replace(Arc::new(retrieval)).unwrap();
+            registry.replace(retrieval.on(&[])).unwrap();
         }
     }
     let replies = case.llm.iter().filter_map(|answer| answer.reply.as_deref());

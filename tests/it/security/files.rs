@@ -165,9 +165,14 @@ async fn a_link_that_is_swapped_in_between_never_leads_out() {
     std::fs::write(folder.join(".runtime/written.txt"), "secret").unwrap();
     let disk = disk(&folder, ".").await;
     let tools = Registry::new();
-    add_builtins(&tools, &WorkingDirectory::open(&folder.join("data")).unwrap(), Arc::new(SystemClock), 1_000, |_| {
-        true
-    })
+    add_builtins(
+        &tools,
+        &WorkingDirectory::open(&folder.join("data")).unwrap(),
+        Arc::new(SystemClock),
+        1_000,
+        &[],
+        |_| true,
+    )
     .unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let swapping = {

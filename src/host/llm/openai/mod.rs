@@ -19,7 +19,7 @@ use async_openai::Client;
 use async_openai::error::OpenAIError;
 use futures_util::Stream;
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 use tokio::time::Sleep;
 
@@ -45,6 +45,8 @@ pub struct OpenAi {
     server: Arc<Server>,
     /// Made with the first request: it may cost the loading of the system's certificates.
     client: OnceLock<Result<Arc<Client<Endpoint>>, Arc<str>>>,
+    /// The same for what is no conversation.
+    http: OnceLock<Result<reqwest::Client, Arc<str>>>,
 }
 
 impl OpenAi {
@@ -77,7 +79,47 @@ impl OpenAi {
                 config,
             }),
             client: OnceLock::new(),
+            http: OnceLock::new(),
         })
+    }
+
+    /// The model's name as the server knows it.
+    pub(crate) fn name(&self) -> &str {
+        &self.server.config.model
+    }
+
+    /// The server, for people.
+    pub(crate) fn url(&self) -> &str {
+        &self.server.shown_url
+    }
+
+    /// What the server answers to a request that is no conversation, whole.
+    ///
+    /// # Errors
+    /// It cannot be reached, or refuses; in words that name the next step.
+    pub(crate) async fn post(&self, path: &str, body: &serde_json::Value) -> Result<Vec<u8>, String> {
+        let server = &self.server;
+        let http = self.http.get_or_init(|| build_http(server)).clone().map_err(|cause| cause.to_string())?;
+        let request =
+            http.post(format!("{}/{path}", server.endpoint.base_url)).headers(server.endpoint.headers.clone());
+        let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
+        let unreachable = |cause: reqwest::Error| {
+            let cause = net::innermost(&cause);
+            format!("{} cannot be reached: {cause}; start the server, or name it with --base-url", server.shown_url)
+        };
+        let answer = request.send().await.map_err(unreachable)?;
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let bytes = answer.bytes().await.map_err(unreachable)?;
+        if status.is_success() {
+            return Ok(bytes.to_vec());
+        }
+        let end = errors::redact(server, errors::end_from_status(server, status, &headers, &bytes));
+        match end {
+            ReplyEnd::Broken { reason, .. } | ReplyEnd::Refused { reason } => Err(reason.to_string()),
+            other @ (ReplyEnd::Complete(_) | ReplyEnd::Closed) => {
+                Err(format!("{} answered {status} ({other:?})", server.shown_url))
+            }
+        }
     }
 
     fn client(&self) -> Result<Arc<Client<Endpoint>>, Arc<str>> {
@@ -103,13 +145,17 @@ fn headers(config: &OpenAiConfig) -> Result<HeaderMap, OpenAiConfigError> {
     Ok(headers)
 }
 
-fn build_client(server: &Arc<Server>) -> Result<Arc<Client<Endpoint>>, Arc<str>> {
+fn build_http(server: &Server) -> Result<reqwest::Client, Arc<str>> {
     let http = net::client(server.is_secure, server.is_loopback)
         .connect_timeout(server.config.connect_timeout)
         .read_timeout(server.config.read_timeout);
-    let http = http.build().map_err(|error| {
-        Arc::<str>::from(format!("no connection to {} can be prepared: {}", server.shown_url, net::innermost(&error)))
-    })?;
+    http.build().map_err(|error| {
+        format!("no connection to {} can be prepared: {}", server.shown_url, net::innermost(&error)).into()
+    })
+}
+
+fn build_client(server: &Arc<Server>) -> Result<Arc<Client<Endpoint>>, Arc<str>> {
+    let http = build_http(server)?;
     let transport = Transport { http: http.clone(), server: server.clone() };
     // Not `Client::with_config`, which first makes a reqwest client of its own, certificates and all.
     Ok(Arc::new(Client::build(http, server.endpoint.clone()).with_http_service(transport)))

@@ -1,20 +1,18 @@
-//! Commands that are on their way: they are not in the help text, and say so when they are used.
+//! Commands that are not there: what this program was built without, and what somebody has misspelt.
 
 use crate::lang::spelling::nearest;
 use crate::serve::cli::machinery::console::Failure;
 
-/// Commands to come, and what can be done until then.
-const COMMANDS: [(&str, &str); 1] =
-    [("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory")];
-
 /// The answer to a command that is none of ours.
 pub(crate) fn unknown_command(name: &str) -> Failure {
-    if let Some((name, advice)) = COMMANDS.iter().find(|(later, _)| *later == name) {
-        return Failure::wrong(format!("`playhouse {name}` does not exist yet; {advice}"));
-    }
     if cfg!(not(feature = "dap")) && name == "debug" {
         return Failure::wrong(
             "`playhouse debug`: this program was built without its debugger; build it with `--features dap`",
+        );
+    }
+    if cfg!(not(feature = "sqlite")) && name == "index" {
+        return Failure::wrong(
+            "`playhouse index`: this program was built without indexes of documents; build it with `--features sqlite`",
         );
     }
     if cfg!(not(feature = "lsp")) && name == "lsp" {

@@ -7,6 +7,8 @@ mod debug;
 mod evaluation;
 mod fmt;
 mod graph;
+#[cfg(feature = "sqlite")]
+mod index;
 mod later;
 mod library;
 #[cfg(feature = "lsp")]
@@ -75,8 +77,10 @@ pub(super) enum Command {
     New(new::NewArguments),
     Plugin(plugin::PluginArguments),
     Library(library::LibraryArguments),
+    #[cfg(feature = "sqlite")]
+    Index(index::IndexArguments),
     Completions(completions::CompletionsArguments),
-    /// Commands that are not there: those that come later have a word of their own.
+    /// Commands that are not there.
     #[command(external_subcommand)]
     Other(Vec<OsString>),
 }
@@ -108,6 +112,8 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::New(arguments) => new::new(&arguments),
         Command::Plugin(arguments) => plugin::plugin(console, &arguments),
         Command::Library(arguments) => library::library(&arguments),
+        #[cfg(feature = "sqlite")]
+        Command::Index(arguments) => index::index(console, &arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Other(words) => {
             let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::diagnostic::{Severity, render};
 use crate::host::launch::{Choices, Launch};
+use crate::host::tool::generate;
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
-use crate::host::tool::{Tool, generate};
 use crate::lang::plan::{Plan, mermaid, outline, steps};
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
@@ -107,7 +107,7 @@ impl CalleeKind {
             CalleeKind::Plan => "a plan",
             CalleeKind::Model => "the model",
             CalleeKind::Retrieval => {
-                "no store is connected, so the call fails; --tools FILE can give a tool of this name"
+                "looks into documents: `playhouse index add FOLDER` makes an index, --tools FILE gives a tool of this name"
             }
             CalleeKind::Unknown => {
                 "unknown; --tools FILE gives a tool of this name, an importing program a playbook or plan"

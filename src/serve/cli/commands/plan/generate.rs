@@ -11,7 +11,6 @@ use crate::host::launch::{Choices, Launch};
 use crate::host::llm::Llm;
 use crate::host::plan::{self, GenerateError, Generated, file_ending};
 use crate::host::text::shorten;
-use crate::host::tool::Tool;
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
 use crate::lang::plan::{PlanLanguage, outline, read_plan};

@@ -1,0 +1,254 @@
+//! `index search`, `show`, `facts`, `eval`: what an index finds.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::host::documents::Index;
+use crate::host::documents::measure::{Measure, RANKS, TOP, questions};
+use crate::host::documents::search::{Hit, Query};
+use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
+use crate::host::text::{one_line, shorten};
+use crate::serve::cli::commands::index::options::{IndexFile, Server, embedder_of, failure};
+use crate::serve::cli::commands::run::runtime;
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
+use crate::serve::cli::machinery::output::{Format, json_array};
+
+/// Characters of a chunk that are shown.
+const MAX_SHOWN: usize = 240;
+
+/// Questions without an answer that are shown.
+const MAX_MISSES: usize = 20;
+
+/// By what chunks are found.
+#[derive(Args)]
+struct By {
+    /// By words alone
+    #[arg(long, conflicts_with = "vectors")]
+    words: bool,
+    /// By vectors alone
+    #[arg(long)]
+    vectors: bool,
+}
+
+impl By {
+    /// What asks for the vectors of questions, if they count.
+    fn embedder(
+        &self,
+        console: &Console,
+        index: &Index,
+        file: &IndexFile,
+        server: &Server,
+    ) -> Result<Option<Embedder>, Failure> {
+        if self.words { Ok(None) } else { embedder_of(console, index, file, server, self.vectors) }
+    }
+}
+
+/// Finds the chunks that answer a question best
+#[derive(Args)]
+pub(super) struct SearchArguments {
+    /// The question, or words of the documents
+    question: String,
+    #[command(flatten)]
+    file: IndexFile,
+    /// How many chunks
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    top: usize,
+    #[command(flatten)]
+    by: By,
+    /// Also show why: ranks, matched words, the cosine of vectors
+    #[arg(long)]
+    explain: bool,
+    /// For whom: text for people, or an array for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// Shows a part of a document as the index has it
+#[derive(Args)]
+pub(super) struct ShowArguments {
+    /// A source as a search gives it, such as docs/refunds.md:12-40, or a document
+    source: String,
+    #[command(flatten)]
+    file: IndexFile,
+    /// Chunks before it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    before: usize,
+    /// Chunks after it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    after: usize,
+}
+
+/// Looks up what the documents say of the things that a question names
+#[derive(Args)]
+pub(super) struct FactsArguments {
+    /// A question that names things
+    question: String,
+    #[command(flatten)]
+    file: IndexFile,
+    /// For whom: text for people, or an object for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// Measures how well questions find their sources: {"query", "sources": ["docs/a.md:12-40"]} in each line
+#[derive(Args)]
+pub(super) struct EvalArguments {
+    /// The questions
+    #[arg(value_name = "FILE")]
+    questions: PathBuf,
+    #[command(flatten)]
+    file: IndexFile,
+    #[command(flatten)]
+    by: By,
+    /// For whom: text for people, or an object for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    server: Server,
+}
+
+pub(super) fn search(console: &Console, arguments: &SearchArguments) -> Result<Exit, Failure> {
+    let SearchArguments { question, file, top, by, explain, format, server } = arguments;
+    let mut index = Index::open(&file.index).map_err(failure)?;
+    let embedder = by.embedder(console, &index, file, server)?;
+    let vector = vector_of(console, embedder.as_ref(), question, by.vectors)?;
+    let query = Query { text: question, by_words: !by.vectors, vector: vector.as_deref(), top: *top };
+    let hits = index.search(query).map_err(failure)?;
+    let text = match format {
+        Format::Json => {
+            json_array(&hits.iter().map(|hit| in_json(&index, question, hit, *explain)).collect::<Vec<_>>())
+        }
+        Format::Text => {
+            let hits = hits.iter().enumerate().map(|(place, hit)| in_text(&index, question, place + 1, hit, *explain));
+            hits.collect()
+        }
+    };
+    put(&text)?;
+    if hits.is_empty() {
+        console.remark("nothing was found");
+    }
+    Ok(Exit::Finished)
+}
+
+/// The vector of a question; without a server, words are what is found by.
+fn vector_of(
+    console: &Console,
+    embedder: Option<&Embedder>,
+    question: &str,
+    must: bool,
+) -> Result<Option<Vec<f32>>, Failure> {
+    let Some(embedder) = embedder else { return Ok(None) };
+    match runtime()?.block_on(embedder.embed(&[question])) {
+        Ok(vectors) => Ok(vectors.into_iter().next()),
+        Err(cause) if must => Err(Failure::failed(cause)),
+        Err(cause) => {
+            console.warning(&format!("{cause}; found by words alone"));
+            Ok(None)
+        }
+    }
+}
+
+// A public interface: fields are added, never changed or removed.
+fn in_json(index: &Index, question: &str, hit: &Hit, explain: bool) -> String {
+    let mut told = json!(hit);
+    if explain {
+        told["why"] = json!(hit.why);
+        told["why"]["words"] = json!(index.matched_words(question, hit));
+    }
+    told.to_string()
+}
+
+fn in_text(index: &Index, question: &str, place: usize, hit: &Hit, explain: bool) -> String {
+    let under = if hit.heading.is_empty() { &hit.title } else { &hit.heading };
+    let stale = if hit.stale { "  (stale: the file has changed since)" } else { "" };
+    let mut text = format!("{place}  {}  {}{stale}\n", hit.source, one_line(under));
+    if explain {
+        let rank = |name: &str, rank: Option<usize>| rank.map(|rank| format!("{name} {rank}"));
+        let cosine = hit.why.cosine.map(|cosine| format!("cosine {cosine:.3}"));
+        let ranks = [rank("words", hit.why.by_words), rank("vectors", hit.why.by_vectors), cosine];
+        let ranks = ranks.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let matched = index.matched_words(question, hit).join(", ");
+        text.push_str(&format!("   {ranks}; score {:.4}; matches {matched}\n", hit.score));
+    }
+    text.push_str(&format!("   {}\n", shorten(&one_line(&hit.content), MAX_SHOWN)));
+    clean(&text)
+}
+
+pub(super) fn show(arguments: &ShowArguments) -> Result<Exit, Failure> {
+    let index = Index::open(&arguments.file.index).map_err(failure)?;
+    let excerpt = index.read(&arguments.source, arguments.before, arguments.after).map_err(failure)?;
+    let stale = if excerpt.stale { " (stale: the file has changed since)" } else { "" };
+    put(&clean(&format!("{}{stale}  {}\n\n{}\n", excerpt.source, excerpt.title, excerpt.content)))?;
+    Ok(Exit::Finished)
+}
+
+pub(super) fn facts(console: &Console, arguments: &FactsArguments) -> Result<Exit, Failure> {
+    let FactsArguments { question, file, format, server } = arguments;
+    let mut index = Index::open(&file.index).map_err(failure)?;
+    let embedder = embedder_of(console, &index, file, server, false)?;
+    let vector = vector_of(console, embedder.as_ref(), question, false)?;
+    let facts = index.facts(question, vector.as_deref()).map_err(failure)?;
+    let text = match format {
+        Format::Json => format!("{:#}\n", json!(facts)),
+        Format::Text => {
+            let lines = facts.relationships.iter().map(|fact| {
+                format!("{} | {} | {}  ({})\n", fact.subject, fact.predicate, one_line(&fact.object), fact.source)
+            });
+            clean(&lines.collect::<String>())
+        }
+    };
+    put(&text)?;
+    if facts.relationships.is_empty() {
+        console.remark("no fact is about what the question names");
+    }
+    Ok(Exit::Finished)
+}
+
+pub(super) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit, Failure> {
+    let EvalArguments { questions: path, file, by, format, server } = arguments;
+    let wrong = |cause: String| Failure::wrong(format!("{}: {cause}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|cause| wrong(format!("cannot read: {cause}; check the path")))?;
+    let questions = questions(&text).map_err(|cause| {
+        wrong(format!("{cause}; write {{\"query\": …, \"sources\": [\"docs/a.md:12-40\"]}} in each line"))
+    })?;
+    let mut index = Index::open(&file.index).map_err(failure)?;
+    let embedder = by.embedder(console, &index, file, server)?;
+    let mut measure = Measure::default();
+    for questions in questions.chunks(MAX_TEXTS) {
+        let texts: Vec<&str> = questions.iter().map(|question| &*question.query).collect();
+        let vectors = match &embedder {
+            Some(embedder) => runtime()?.block_on(embedder.embed(&texts)).map_err(Failure::failed)?,
+            None => Vec::new(),
+        };
+        for (place, question) in questions.iter().enumerate() {
+            let vector = vectors.get(place).map(|vector| &vector[..]);
+            let query = Query { text: &question.query, by_words: !by.vectors, vector, top: TOP };
+            measure.add(question, &index.search(query).map_err(failure)?);
+        }
+    }
+    put(&match format {
+        // A public interface: fields are added, never changed or removed.
+        Format::Json => format!("{:#}\n", json!(measure)),
+        Format::Text => measured(&measure),
+    })?;
+    Ok(Exit::Finished)
+}
+
+fn measured(measure: &Measure) -> String {
+    let recall = RANKS.iter().zip(measure.recall).map(|(rank, recall)| format!(", recall@{rank} {recall:.3}"));
+    let recall: String = recall.collect();
+    let n_questions = count(measure.questions, "question");
+    let mut text = format!("{n_questions}: nDCG@10 {:.3}{recall}\n", measure.ndcg_10);
+    if !measure.misses.is_empty() {
+        text.push_str(&format!("{} found none of its sources among the first 10:\n", measure.misses.len()));
+        let shown = measure.misses.iter().take(MAX_MISSES);
+        text.extend(shown.map(|question| clean(&format!("  {}\n", shorten(&one_line(question), MAX_SHOWN)))));
+    }
+    text
+}

@@ -1,0 +1,241 @@
+//! `index add`, `refresh`, `embed`, `delete`, `list`: what an index holds.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::host::documents::write::Update;
+use crate::host::documents::{Index, Status};
+use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
+use crate::serve::cli::commands::index::options::{IndexFile, Server, failure};
+use crate::serve::cli::commands::run::runtime;
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::output::{Format, table};
+
+/// Files that cannot be read and are named, at most; the others are counted.
+const MAX_NAMED: usize = 20;
+
+/// How an update is told.
+#[derive(Args)]
+struct Telling {
+    /// Name each document that is written or removed
+    #[arg(long, short)]
+    verbose: bool,
+    /// A file that cannot be read is a failure
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Adds texts: files, and all below folders that no .gitignore names. What is there already is read again if it has changed
+#[derive(Args)]
+pub(super) struct AddArguments {
+    /// Files and folders, in or below the folder of the index
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    file: IndexFile,
+    /// Only files that match, as in a .gitignore: '*.md'
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// A model that makes vectors of texts, such as openai:nomic-embed-text; without one, words are what is found by
+    #[arg(long, value_name = "ID")]
+    embedding: Option<String>,
+    #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+/// Reads again what has changed, adds what is new, removes what is gone
+#[derive(Args)]
+pub(super) struct RefreshArguments {
+    #[command(flatten)]
+    file: IndexFile,
+    #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+/// Makes the vectors that are missing; goes on where it was interrupted
+#[derive(Args)]
+pub(super) struct EmbedArguments {
+    #[command(flatten)]
+    file: IndexFile,
+    /// Make all of them anew, also those of another model
+    #[arg(long)]
+    again: bool,
+    /// The model [default: the one of the index]
+    #[arg(long, value_name = "ID")]
+    embedding: Option<String>,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// Removes a document, or all below a folder; the files stay, and a refresh does not add them again
+#[derive(Args)]
+pub(super) struct DeleteArguments {
+    /// The document or folder
+    path: PathBuf,
+    #[command(flatten)]
+    file: IndexFile,
+}
+
+/// Shows what an index holds
+#[derive(Args)]
+pub(super) struct ListArguments {
+    #[command(flatten)]
+    file: IndexFile,
+    /// For whom: text for people, or an object for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(super) fn add(console: &Console, arguments: &AddArguments) -> Result<Exit, Failure> {
+    let AddArguments { paths, file, include, embedding, server, telling } = arguments;
+    let mut index = Index::create(&file.index).map_err(failure)?;
+    if let Some(model) = embedding {
+        // Before anything is written: it may be none of a server, or another one than that of the index.
+        server.embedder(console, model, &file.index)?;
+        index.use_embedding(model, false).map_err(failure)?;
+    }
+    let update = index.add(paths, include, &mut |news| tell(console, telling, news)).map_err(failure)?;
+    finish(console, index, &update, file, server, telling)
+}
+
+pub(super) fn refresh(console: &Console, arguments: &RefreshArguments) -> Result<Exit, Failure> {
+    let RefreshArguments { file, server, telling } = arguments;
+    let mut index = Index::open_to_write(&file.index).map_err(failure)?;
+    let update = index.refresh(&mut |news| tell(console, telling, news)).map_err(failure)?;
+    finish(console, index, &update, file, server, telling)
+}
+
+fn tell(console: &Console, telling: &Telling, news: &str) {
+    if telling.verbose {
+        console.remark(news);
+    }
+}
+
+/// Tells what came of an update, and makes the vectors that are missing.
+fn finish(
+    console: &Console,
+    mut index: Index,
+    update: &Update,
+    file: &IndexFile,
+    server: &Server,
+    telling: &Telling,
+) -> Result<Exit, Failure> {
+    let shown = file.index.display();
+    for (name, why) in update.unreadable.iter().take(MAX_NAMED) {
+        console.warning(&format!("{name}: {why} (index-unreadable); it is left out until it is mended"));
+    }
+    let more = update.unreadable.len().saturating_sub(MAX_NAMED);
+    if more > 0 {
+        console.warning(&format!("{more} more files cannot be read (index-unreadable)"));
+    }
+    let Update { added, changed, removed, unchanged, left_out, unreadable } = update;
+    console.remark(&format!(
+        "{shown}: {added} added, {changed} changed, {removed} removed, {unchanged} as they were; {left_out} left out (no \
+         text, or larger than 10 MB), {} unreadable",
+        unreadable.len()
+    ));
+    if let Some(model) = index.embedding().map_err(failure)? {
+        let embedder = server.embedder(console, &model, &file.index)?;
+        // What is added is found by words at once.
+        if let Err(cause) = embed_all(console, &mut index, &embedder)? {
+            console.warning(&format!(
+                "{cause}; {shown} is found by words until `playhouse index embed` has made the vectors"
+            ));
+        }
+    }
+    Ok(if telling.strict && !unreadable.is_empty() { Exit::Failed } else { Exit::Finished })
+}
+
+pub(super) fn embed(console: &Console, arguments: &EmbedArguments) -> Result<Exit, Failure> {
+    let EmbedArguments { file, again, embedding, server } = arguments;
+    let mut index = Index::open_to_write(&file.index).map_err(failure)?;
+    let Some(model) = embedding.clone().or(index.embedding().map_err(failure)?) else {
+        return Err(Failure::wrong(format!(
+            "{}: no model makes its vectors (index-model); name one, as in --embedding openai:nomic-embed-text",
+            file.index.display()
+        )));
+    };
+    let embedder = server.embedder(console, &model, &file.index)?;
+    index.use_embedding(&model, *again).map_err(failure)?;
+    embed_all(console, &mut index, &embedder)?.map_err(Failure::failed)?;
+    Ok(Exit::Finished)
+}
+
+/// Makes all vectors that are missing; the inner error is the server's.
+fn embed_all(console: &Console, index: &mut Index, embedder: &Embedder) -> Result<Result<(), String>, Failure> {
+    let runtime = runtime()?;
+    let mut n_made = 0;
+    loop {
+        let chunks = index.without_vectors(MAX_TEXTS).map_err(failure)?;
+        if chunks.is_empty() {
+            break;
+        }
+        let texts: Vec<&str> = chunks.iter().map(|(_, text)| &**text).collect();
+        let vectors = match runtime.block_on(embedder.embed(&texts)) {
+            Ok(vectors) => vectors,
+            Err(cause) => return Ok(Err(cause)),
+        };
+        let vectors: Vec<(i64, Vec<f32>)> = chunks.iter().map(|(chunk, _)| *chunk).zip(vectors).collect();
+        index.keep_vectors(&vectors).map_err(failure)?;
+        n_made += vectors.len();
+    }
+    console.remark(&format!("{} made", count(n_made, "vector")));
+    Ok(Ok(()))
+}
+
+pub(super) fn delete(console: &Console, arguments: &DeleteArguments) -> Result<Exit, Failure> {
+    let mut index = Index::open_to_write(&arguments.file.index).map_err(failure)?;
+    let n_removed = index.delete(&arguments.path).map_err(failure)?;
+    console.remark(&format!("{}: {} removed", index.shown(), count(n_removed, "document")));
+    Ok(Exit::Finished)
+}
+
+pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Failure> {
+    let index = Index::open(&arguments.file.index).map_err(failure)?;
+    let status = index.status().map_err(failure)?;
+    let documents = index.documents().map_err(failure)?;
+    let text = match arguments.format {
+        Format::Json => {
+            // A public interface: fields are added, never changed or removed.
+            let mut told = json!(status);
+            told["list"] = json!(documents);
+            format!("{told:#}\n")
+        }
+        Format::Text => {
+            let rows = documents.iter().map(|document| {
+                let held = [count_of(document.chunks, "chunk"), count_of(document.facts, "fact")].join(", ");
+                [document.path.clone(), held, document.title.clone()]
+            });
+            summary(&index.shown(), &status) + &table(&rows.collect::<Vec<_>>())
+        }
+    };
+    put(&text)?;
+    Ok(Exit::Finished)
+}
+
+fn summary(shown: &str, status: &Status) -> String {
+    let Status { roots, documents, chunks, facts, embedding, vectors } = status;
+    let held = [count_of(*documents, "document"), count_of(*chunks, "chunk"), count_of(*facts, "fact")].join(", ");
+    let mut text = format!("{shown}: {held}");
+    if let Some(model) = embedding {
+        let percent = vectors * 100 / (*chunks).max(1);
+        text.push_str(&format!(", vectors {percent} % ({model})"));
+    }
+    text.push('\n');
+    for root in roots {
+        let path = if root.path.is_empty() { "." } else { &root.path };
+        let include = if root.include.is_empty() { String::new() } else { format!(" ({})", root.include.join(", ")) };
+        text.push_str(&format!("{} {path}{include}\n", if root.deleted { "without" } else { "of" }));
+    }
+    text
+}
+
+fn count_of(n: u64, what: &str) -> String {
+    count(usize::try_from(n).unwrap_or(usize::MAX), what)
+}

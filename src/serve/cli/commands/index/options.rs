@@ -1,0 +1,68 @@
+//! What the commands have in common: which index, which server of vectors, and what is said where an index cannot be used.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::host::documents::{Index, IndexError, IndexFault};
+use crate::host::launch::{Choices, Launch};
+use crate::host::llm::embeddings::Embedder;
+use crate::host::resource::documents::DEFAULT_INDEX;
+use crate::serve::cli::machinery::console::{Console, Failure};
+use crate::serve::cli::machinery::world::{launch_failure, workshop};
+
+/// Which index is meant.
+#[derive(Args)]
+pub(super) struct IndexFile {
+    /// The index
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_INDEX)]
+    pub(super) index: PathBuf,
+}
+
+/// The server of vectors.
+#[derive(Args)]
+pub(super) struct Server {
+    /// The OpenAI-compatible server that makes vectors [default: that of models]
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// The configuration [default: playhouse.toml beside the index]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Server {
+    pub(super) fn embedder(&self, console: &Console, model: &str, index: &Path) -> Result<Embedder, Failure> {
+        let choices = Choices { base_url: self.base_url.clone(), config: self.config.clone(), ..Choices::default() };
+        let made = Launch::new(workshop(console), choices).embedder(model, index);
+        made.map_err(|error| launch_failure(console, error))
+    }
+}
+
+/// Whether vectors are to be had, and what asks for them.
+pub(super) fn embedder_of(
+    console: &Console,
+    index: &Index,
+    file: &IndexFile,
+    server: &Server,
+    must: bool,
+) -> Result<Option<Embedder>, Failure> {
+    match index.embedding().map_err(failure)? {
+        Some(model) => server.embedder(console, &model, &file.index).map(Some),
+        None if must => Err(Failure::wrong(format!(
+            "{}: there are no vectors ({}); make them with `playhouse index embed --embedding openai:NAME`",
+            index.shown(),
+            <&str>::from(IndexFault::IndexModel)
+        ))),
+        None => Ok(None),
+    }
+}
+
+/// Only what another process holds may go well the next time.
+pub(super) fn failure(error: IndexError) -> Failure {
+    match error.fault {
+        IndexFault::IndexLocked => Failure::failed(error.to_string()),
+        IndexFault::IndexMissing | IndexFault::IndexNewer | IndexFault::IndexModel | IndexFault::IndexUnreadable => {
+            Failure::wrong(error.to_string())
+        }
+    }
+}
