@@ -42,7 +42,7 @@ pub(super) fn extract(path: &str, text: &str) -> Result<Extract, String> {
         plain(facts::of_json_lines(text)?)
     } else if has_ending(&[".facts.csv"]) {
         plain(facts::of_csv(text)?)
-    } else if has_ending(&[".jsonl"]) {
+    } else if has_ending(&[".jsonl"]) && is_records(text) {
         Extract { chunks: records(text)?, ..plain(Vec::new()) }
     } else if has_ending(&[".html", ".htm"]) {
         let (title, text) = html::to_markdown(text);
@@ -62,6 +62,12 @@ fn of_markdown(path: &str, name: &str, title: Option<String>, text: &str) -> Ext
     let triples = facts::of_markdown(path, &title, text, &outline);
     let chunks = chunks(text, outline.blocks).into_iter().map(|chunk| (None, chunk)).collect();
     Extract { title, chunks, triples }
+}
+
+/// Whether its first line is a record; else it is a file of something else.
+fn is_records(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    first.is_some_and(|line| serde_json::from_str::<Record>(line).is_ok())
 }
 
 /// Each line is a record, and all its chunks stand in this line.

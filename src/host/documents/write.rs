@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::host::documents::extract::{Extract, extract};
 use crate::host::documents::vectors::Numbers;
 use crate::host::documents::words::{identifier_parts, key};
-use crate::host::documents::{Index, IndexError, IndexFault, Root, fault};
+use crate::host::documents::{Index, IndexError, IndexFault, Root, fault, real};
 use crate::host::program::plain;
 use crate::host::walk::files_below;
 
@@ -47,6 +47,14 @@ struct Stamp {
     modified: i64,
 }
 
+/// Whether these can be added to an index in this file, so that none is made for nothing.
+///
+/// # Errors
+/// One is not there or not below the index's folder, or a pattern is wrong.
+pub fn can_add(index: &Path, paths: &[PathBuf], include: &[String]) -> Result<(), IndexError> {
+    roots(&real(index.parent().unwrap_or(Path::new("")))?, paths, include).map(drop)
+}
+
 impl Index {
     /// Adds files and folders, and reads all that is new or has changed in them. `include` are patterns of the files that are
     /// wanted, as in a `.gitignore`; `told` hears of each document that was written or removed.
@@ -59,23 +67,7 @@ impl Index {
         include: &[String],
         told: &mut dyn FnMut(&str),
     ) -> Result<Update, IndexError> {
-        patterns(&self.folder, include)?;
-        let mut roots = Vec::new();
-        for path in paths {
-            let real = path.canonicalize().map_err(|cause| IndexError {
-                path: path.display().to_string(),
-                fault: IndexFault::IndexMissing,
-                cause: format!("cannot be read: {cause}"),
-                advice: "check the path".to_owned(),
-            })?;
-            let inside = real.strip_prefix(&self.folder).ok().and_then(Path::to_str).ok_or_else(|| IndexError {
-                path: path.display().to_string(),
-                fault: IndexFault::IndexUnreadable,
-                cause: "lies outside of the index's folder".to_owned(),
-                advice: "put the index into a folder above it, with --index FILE".to_owned(),
-            })?;
-            roots.push(Root { path: inside.to_owned(), include: include.to_vec(), deleted: false });
-        }
+        let roots = roots(&self.folder, paths, include)?;
         for root in &roots {
             let include = root.include.join("\n");
             self.run(|connection| {
@@ -446,6 +438,28 @@ fn remove(connection: &Connection, name: &str) -> rusqlite::Result<()> {
 /// The paths of all documents.
 fn paths(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     connection.prepare("SELECT path FROM document ORDER BY path")?.query_map([], |row| row.get(0))?.collect()
+}
+
+/// What is added to an index in this folder, which has no links.
+fn roots(folder: &Path, paths: &[PathBuf], include: &[String]) -> Result<Vec<Root>, IndexError> {
+    patterns(folder, include)?;
+    let root = |path: &PathBuf| {
+        let error = |fault, cause: String, advice: &str| IndexError {
+            path: path.display().to_string(),
+            fault,
+            cause,
+            advice: advice.to_owned(),
+        };
+        let real = path
+            .canonicalize()
+            .map_err(|cause| error(IndexFault::IndexMissing, format!("cannot be read: {cause}"), "check the path"))?;
+        let inside = real.strip_prefix(folder).ok().and_then(Path::to_str).ok_or_else(|| {
+            let advice = "put the index into a folder above it, with --index FILE";
+            error(IndexFault::IndexUnreadable, "lies outside of the index's folder".to_owned(), advice)
+        })?;
+        Ok(Root { path: inside.to_owned(), include: include.to_vec(), deleted: false })
+    };
+    paths.iter().map(root).collect()
 }
 
 /// Whether a path is another one, or below it.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::host::documents::write::Update;
+use crate::host::documents::write::{Update, can_add};
 use crate::host::documents::{Index, Status};
 use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
 use crate::serve::cli::commands::index::options::{IndexFile, Server, failure};
@@ -94,10 +94,11 @@ pub(super) struct ListArguments {
 
 pub(super) fn add(console: &Console, arguments: &AddArguments) -> Result<Exit, Failure> {
     let AddArguments { paths, file, include, embedding, server, telling } = arguments;
+    // Before anything is written.
+    can_add(&file.index, paths, include).map_err(failure)?;
+    embedding.as_ref().map(|model| server.embedder(console, model, &file.index)).transpose()?;
     let mut index = Index::create(&file.index).map_err(failure)?;
     if let Some(model) = embedding {
-        // Before anything is written: it may be none of a server, or another one than that of the index.
-        server.embedder(console, model, &file.index)?;
         index.use_embedding(model, false).map_err(failure)?;
     }
     let update = index.add(paths, include, &mut |news| tell(console, telling, news)).map_err(failure)?;
