@@ -1,10 +1,12 @@
 //! Folders of skills: what stands in them, and what of it is wrong (spec `skills.md`, "Reading").
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
 use crate::host::walk::files_below;
+use crate::lang::called_skills;
 use crate::lang::outline::Outline;
 use crate::lang::source::skill::{FILE_NAME, Skill};
 use crate::span::{Sources, Span};
@@ -25,6 +27,8 @@ pub struct SkillFolder {
     pub references: Vec<String>,
     /// The same of what is run.
     pub scripts: Vec<String>,
+    /// Other skills that its text calls, by their names.
+    pub calls: BTreeSet<String>,
 }
 
 /// The `SKILL.md`s of a folder and of all folders below it.
@@ -72,7 +76,8 @@ impl SkillFolder {
         skill.findings.sort_by_key(|finding| finding.span);
         let from = skill.body.range().start;
         let outline = Outline::find(id, &text, from);
-        Ok(SkillFolder { outline, n_bytes: text[from..].trim().len(), references, scripts, skill })
+        let calls = called_skills(&text[from..]);
+        Ok(SkillFolder { outline, n_bytes: text[from..].trim().len(), references, scripts, calls, skill })
     }
 }
 

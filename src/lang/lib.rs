@@ -8,6 +8,7 @@ pub use crate::diagnostic::spelling;
 pub use crate::english::grammar::time::{time, time_text};
 pub use crate::english::grammar::{Wording, wordings};
 pub use crate::english::outline;
+pub use crate::english::skill_calls::called_skills;
 pub use crate::english::triggers::examples as trigger_examples;
 pub use crate::lower::LoadOptions;
 use crate::lower::alone::Alone;

@@ -1,6 +1,8 @@
 //! Calls of skills in words: `Use the pdf-forms skill to fill it`, `/pdf-forms a.pdf`, `Skill(pdf-forms)` (spec `skills.md`,
 //! "Execution").
 
+use std::collections::BTreeSet;
+
 use crate::english::callables::Callable;
 use crate::english::phrase::{Phrase, without_emphasis};
 use crate::english::reading::Surroundings;
@@ -57,7 +59,7 @@ pub(crate) fn due_skill<'a>(words: &str, below: &str, around: Surroundings<'a>) 
 
 /// The skill that a line calls, whether the program has it or not.
 pub(crate) fn named_skill(line: Phrase<'_>) -> Option<NamedSkill<'_>> {
-    let line = line.plain().trim();
+    let line = without_number(line.plain().trim());
     if let Some(rest) = line.text.strip_prefix('/') {
         let (name, words) = split_name(line.from(line.text.len() - rest.len()))?;
         let is_word = words.is_empty() || words.text.starts_with(char::is_whitespace);
@@ -90,6 +92,26 @@ pub(crate) fn named_skill(line: Phrase<'_>) -> Option<NamedSkill<'_>> {
     let words = words.strip_any(&FOR).unwrap_or(words).trim();
     let is_required = mark.is_some();
     Some(NamedSkill { name, words, is_sure: is_required || name.text.contains('-'), is_required })
+}
+
+/// The skills that a text surely calls, each once, by their names as they are written.
+pub fn called_skills(text: &str) -> BTreeSet<String> {
+    let called = |line: &str| {
+        let plain = without_emphasis(line.trim_start_matches(['>', '-', '*', ' ']));
+        let named = named_skill(Phrase::at(&plain, Span::default())).filter(|named| named.is_sure)?;
+        Some(named.name.text.to_owned())
+    };
+    text.lines().filter_map(called).collect()
+}
+
+/// Without the marks of a heading, and without what counts it: `## Step 3: …`.
+fn without_number(line: Phrase<'_>) -> Phrase<'_> {
+    let after = |line: Phrase<'_>, marks: &[char]| line.text.len() - line.text.trim_start_matches(marks).len();
+    let bare = line.from(after(line, &['#', ' ']));
+    let Some(counted) = bare.strip_any(&["step", "phase", "stage"]) else { return bare };
+    let n_digits = counted.text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = counted.from(n_digits);
+    if n_digits == 0 { bare } else { rest.from(after(rest, &[':', '.', ')', '-', '–', '—', ' '])) }
 }
 
 /// A name at the beginning, in whatever marks and with whatever stands before its colon, and what follows.

@@ -119,8 +119,7 @@ fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>, find: 
     const CONTINUES: [&str; 4] = ["continue with the next", "skip to the next", "go on with the next", "next item"];
     let words = bare_words(&step.text);
     let mut hint = |to| {
-        // `Step 2: …` is what the second line is called.
-        if to != Node::Step(step.id) && edges.iter().all(|edge| edge.to != to) {
+        if edges.iter().all(|edge| edge.to != to) {
             edges.push(Edge { kind: EdgeKind::Next, to });
         }
     };

@@ -127,7 +127,9 @@ fn below<'a>(line: &OutlineLine, source: &'a str) -> &'a str {
 
 /// The lines one after the other; what is nested below one that decides nothing is done, too.
 fn in_order(steps: &[Step]) -> FlowGraph {
-    let mut flow = flow_graph(steps);
+    // The steps that their words name are those of the author, who may have begun with 0.
+    let silent: Vec<Step> = steps.iter().map(|step| Step { text: "".into(), ..step.clone() }).collect();
+    let mut flow = flow_graph(&silent);
     for step in steps.iter().filter(|step| step.kind == StepKind::Free && !step.children.is_empty()) {
         flow.successors[step.id.0 as usize].retain(|edge| edge.kind != EdgeKind::Else);
     }

@@ -58,7 +58,7 @@ impl TurnStep<'_> {
         let reason = value.filter(|value| **value != Value::Null).map(|value| shorten_text(&said(value), REASON_BYTES));
         let reason = reason.map(Arc::from).or_else(|| stack.top().here.skipped.clone());
         // Who follows a skill has read it, and not what comes of leaving it.
-        let is_skill = stack.program.playbook(stack.top().executed()).skill.is_some();
+        let is_skill = stack.is_skills();
         if is_skill || lines.iter().any(|line| stack.is_strict(*line)) {
             let body = stack.body(stack.top());
             let is_due = lines.iter().any(|line| body.step(*line).compulsory);
@@ -174,7 +174,9 @@ impl Stack {
         self.lines_between(target, |line| {
             let (step, is_here) = (body.step(line), frame.pointer == Some(line));
             let is_open = self.is_undone(line) || (step.compulsory && !is_here && !self.is_models(line));
-            is_open && !(is_here && is_begun) && !matches!(step.kind, StepKind::Return(_))
+            // What a skill requires to be called is not begun by words.
+            let is_due = self.is_skills() && step.due_call.is_some() && !self.has_done_work(line, false);
+            is_open && (is_due || !(is_here && is_begun)) && !matches!(step.kind, StepKind::Return(_))
         })
     }
 
@@ -223,7 +225,9 @@ impl Stack {
         let here = Some(line) == self.top().pointer;
         let state = &self.top().here;
         let step = self.body(self.top()).step(line);
-        if !self.is_models(line) || (here && state.skipped.is_some()) {
+        // A heading of a skill is done by the lines below it.
+        let is_heading = self.is_skills() && !step.children.is_empty();
+        if !self.is_models(line) || (here && state.skipped.is_some()) || is_heading {
             return false;
         }
         let is_begun = here && (state.touched || state.is_named);
@@ -237,6 +241,11 @@ impl Stack {
             }
             StepKind::Ask { .. } | StepKind::Assign { .. } | StepKind::Call(_) => !self.has_done_work(line, false),
         }
+    }
+
+    /// Whether what is executed is a skill.
+    fn is_skills(&self) -> bool {
+        self.program.playbook(self.top().executed()).skill.is_some()
     }
 
     /// Whether a line is left to the model, now or as a rule.

@@ -60,7 +60,10 @@ fn told(folder: &SkillFolder) -> String {
     }
     let beside = [(&folder.references, "reference"), (&folder.scripts, "script")];
     let beside = beside.into_iter().filter(|(files, _)| !files.is_empty());
-    let beside: Vec<String> = beside.map(|(files, what)| count(files.len(), what)).collect();
+    let calls: Vec<&str> = folder.calls.iter().map(String::as_str).collect();
+    let calls = (!calls.is_empty()).then(|| format!("calls {}", calls.join(", ")));
+    let beside = beside.map(|(files, what)| count(files.len(), what));
+    let beside: Vec<String> = calls.into_iter().chain(beside).collect();
     if !beside.is_empty() {
         told.push_str(&format!("  {}\n", beside.join(", ")));
     }
