@@ -56,6 +56,12 @@ fn system_messages() {
     }
 }
 
+/// What a model is told that follows a skill.
+#[test]
+fn system_message_of_a_skill() {
+    golden::compare("prompts/skill.system.golden", &machine("reply-desk").system_message(AgentId(1)));
+}
+
 /// The example of a loop in words stands where the model has one to do, and not for the interpreter's.
 #[test]
 fn loops_in_words_are_explained_where_there_are_such() {
