@@ -306,6 +306,11 @@ impl PartialEq for ProgramCache {
     }
 }
 
+/// The text of the skill that a folder is.
+pub(crate) fn skill_in(folder: &Path) -> PathBuf {
+    folder.join(FILE_NAME)
+}
+
 /// The file of this path, or the skill that is the folder of this path.
 fn read_file_or_skill<E>(
     path: &Path,
@@ -314,7 +319,7 @@ fn read_file_or_skill<E>(
     match read(path) {
         Ok(text) => Ok(SourceText { name: name_of(path), text }),
         Err(cause) => {
-            let skill = path.join(FILE_NAME);
+            let skill = skill_in(path);
             read(&skill).map(|text| SourceText { name: name_of(&skill), text }).map_err(|_| cause)
         }
     }

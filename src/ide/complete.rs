@@ -165,11 +165,11 @@ impl View {
         let is_near = |playbook: &Playbook| here.is_none_or(|here| here.agent == playbook.agent);
         let visible = program.playbooks.iter().filter(|it| !it.implicit && (is_near(it) || it.public));
         let playbooks = visible.map(|playbook| {
-            let agent = (!is_near(playbook)).then(|| format!("{}.", program.agent(playbook.agent).name));
-            call(ProposalKind::Playbook, &agent.unwrap_or_default(), &playbook.signature(), span)
+            let name = here.map_or_else(|| playbook.name.to_string(), |here| program.name_for(here.agent, playbook));
+            call(ProposalKind::Playbook, &name, &playbook.signature(), span)
         });
-        let plans = program.plans.iter().map(|plan| call(ProposalKind::Playbook, "", &plan.signature(), span));
-        let tools = self.tools.signatures.iter().map(|tool| call(ProposalKind::Tool, "", tool, span));
+        let plans = program.plans.iter().map(|plan| call(ProposalKind::Playbook, &plan.name, &plan.signature(), span));
+        let tools = self.tools.signatures.iter().map(|tool| call(ProposalKind::Tool, &tool.name, tool, span));
         playbooks.chain(plans).chain(tools).collect()
     }
 }
@@ -197,10 +197,10 @@ impl Typed<'_> {
 }
 
 /// A call with all arguments that it needs.
-fn call(kind: ProposalKind, agent: &str, called: &Signature, span: Span) -> Proposal {
+fn call(kind: ProposalKind, name: &str, called: &Signature, span: Span) -> Proposal {
     let needed = called.parameters.iter().filter(|parameter| parameter.default.is_none());
     let arguments: Vec<String> = needed.map(|parameter| format!("${}", parameter.name)).collect();
-    let text = format!("{agent}{}({})", called.name, arguments.join(", "));
+    let text = format!("{name}({})", arguments.join(", "));
     Proposal { kind, text, detail: signature(called), span }
 }
 

@@ -54,14 +54,12 @@ impl View {
         if source.is_some_and(|source| source.name.starts_with("playhouse:")) {
             return Err("this is a file of the library, which nobody can change".to_owned());
         }
-        let is_skill = match &place.symbol {
-            Symbol::Playbook(id) => self.program().playbook(*id).skill.is_some(),
-            Symbol::Agent(id) => {
-                self.program().agent(*id).playbooks.iter().any(|id| self.program().playbook(*id).skill.is_some())
-            }
-            Symbol::Callable(_) | Symbol::Own(..) | Symbol::Shared(..) => false,
+        let of = match &place.symbol {
+            Symbol::Playbook(id) | Symbol::Own(id, _) => Some(*id),
+            Symbol::Agent(id) => self.program().agent(*id).playbooks.first().copied(),
+            Symbol::Callable(_) | Symbol::Shared(..) => None,
         };
-        if is_skill {
+        if of.is_some_and(|id| self.program().playbook(id).skill.is_some()) {
             return Err("this is a skill, and called as its folder is: rename the folder, and `name:` in it".to_owned());
         }
         match &place.symbol {

@@ -141,6 +141,16 @@ async fn a_program_of_others_names_nothing_that_the_operator_has_not_allowed() {
             Allowed { files: true, ..Allowed::default() },
         ),
         (
+            "resources: [{type: documents, config: {path: /etc/a}}]",
+            "a resource of the type `documents`",
+            Allowed { files: true, ..Allowed::default() },
+        ),
+        (
+            "resources: [{type: documents, config: {path: a, base_url: 'http://10.0.0.1'}}]",
+            "`base_url` of a resource of the type `documents`",
+            Allowed { files: true, servers: true, ..Allowed::default() },
+        ),
+        (
             "resources: [{type: http, config: {hosts: ['*'], networks: [127.0.0.0/8]}}]",
             "the network 127.0.0.0/8",
             Allowed { networks: vec!["127.0.0.0/8".parse().unwrap()], ..Allowed::default() },

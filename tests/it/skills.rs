@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use fastrand::Rng;
+use playhouse::lang::{LoadOptions, Loaded, Readings, SourceText, load_again};
 
+use crate::made_up::made_up;
 use crate::world::{Chunking, World, begin, parse, play};
 
 /// How a skill that was called ends.
@@ -126,4 +128,79 @@ fn calls_of_skills_leave_no_more_than_results() {
     let shown: String = asked.messages.iter().map(|message| &*message.text).collect();
     assert!(shown.contains(&format!("S(ARGUMENTS=\"{}\") -> \"r{}\"", n_calls - 1, n_calls - 1)), "{shown}");
     assert!(!shown.contains("much text that only this skill"), "{shown}");
+}
+
+/// Whatever a skill says: it is one playbook, and each line has its id in the text.
+#[test]
+fn any_text_is_one_playbook() {
+    const PIECES: [&str; 24] = [
+        "---\nname: a-b\ndescription: D\n---\n",
+        "---\n",
+        "## Step 1: Read\n",
+        "## Step 2: Write\n",
+        "## Step 3: Use the b-c skill\n",
+        "### 1. Read it\n",
+        "### 2. Write it\n",
+        "### 3. Check it\n",
+        "# Phase 1\n",
+        "1. Read\n",
+        "2. If there is more, write\n",
+        "3. Check\n",
+        "   1. Ask\n",
+        "   2. Tell\n",
+        "- [ ] Read\n",
+        "- [x] Write\n",
+        "  - [ ] Check\n",
+        "$ARGUMENTS[0] $1 {$x}\n",
+        "**REQUIRED SUB-SKILL:** Use é:b-c\n",
+        "\n",
+        "```\n",
+        "é",
+        "\r\n",
+        "!import nothing.md\n",
+    ];
+    made_up!(2_000, 40).for_each(|bytes: &[u8]| {
+        let text: String = bytes.iter().map(|byte| PIECES[usize::from(*byte) % PIECES.len()]).collect();
+        let program = read(vec![skill("a-b", &text)]).0.program;
+        let [playbook] = &program.playbooks[..] else { panic!("{text}") };
+        for step in &playbook.steps {
+            assert!(playbook.description.contains(&format!("{} ", step.label)), "{}\n{text}", playbook.description);
+        }
+    });
+}
+
+/// A procedure inside of a line of another one: each line has its id where it stands.
+#[test]
+fn procedures_inside_of_procedures() {
+    let text = "## Step 1: Read\n\n### 1. Open it\n\n### 2. Read it\n\n### 3. Close it\n\n## Step 2: Write\n\n## Step 3: Check\n";
+    let program = read(vec![skill("a-b", text)]).0.program;
+    let shown = text.replace("## Step", "## a Step").replace("### ", "### b ");
+    let shown = (1..=3).fold(shown, |shown, n| {
+        shown
+            .replace(&format!("a Step {n}"), &format!("a0{n} Step {n}"))
+            .replace(&format!("b {n}"), &format!("b0{n} {n}"))
+    });
+    assert_eq!(*program.playbooks[0].description, *shown.trim());
+}
+
+fn skill(name: &str, text: &str) -> SourceText {
+    SourceText { name: format!("{name}/SKILL.md"), text: text.to_owned() }
+}
+
+fn read(roots: Vec<SourceText>) -> (Loaded, Readings) {
+    load_again(None, roots, &mut |_| Err("none".to_owned()), &LoadOptions::default())
+}
+
+/// A file that takes the place of a skill is read as if the skill had never been there, and the other way round.
+#[test]
+fn what_was_read_of_a_skill_is_no_help_for_another_file() {
+    let text = "---\nname: s\ndescription: D\n---\n\n# A\n\n## Main\n\n### Steps\n\n- Say \"x\"\n";
+    let files = [skill("s", text), SourceText { name: "s.md".to_owned(), text: text.to_owned() }];
+    for (before, now) in [(0, 1), (1, 0)] {
+        let (loaded, readings) = read(vec![files[before].clone()]);
+        let before = Some((loaded.program, readings));
+        let roots = vec![files[now].clone()];
+        let again = load_again(before, roots.clone(), &mut |_| Err("none".to_owned()), &LoadOptions::default()).0;
+        assert_eq!(format!("{:?}", again.program), format!("{:?}", read(roots).0.program));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Characters of a chunk at most. Longer ones bury what they hold, shorter ones tear it apart (docs/documents.md).
+/// Characters of a chunk at most (spec `retrieval.md`, "Engines"): longer ones bury what they hold, shorter ones tear it apart.
 pub(super) const MAX_CHARACTERS: usize = 1_000;
 
 /// A part of a text that is kept whole if it fits into a chunk, by its lines (from 0).

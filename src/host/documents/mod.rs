@@ -1,6 +1,6 @@
 //! Documents: folders of texts in one SQLite file, found by words, by meaning (if a server makes vectors) and by facts.
 //!
-//! Read on in the order of the data: `walk` and `extract` make chunks and facts of files, `schema` and `write` keep them,
+//! Read on in the order of the data: `extract` makes chunks and facts of files, `write` keeps them in the tables of `schema`,
 //! `search`, `vectors` and `graph` find them, `measure` says how well.
 
 mod chunk;

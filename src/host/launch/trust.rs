@@ -22,7 +22,7 @@ pub enum Trust {
 pub struct Allowed {
     /// Programs to start: plugins, and MCP servers with a `command`.
     pub commands: bool,
-    /// Servers at any address: MCP servers with a `url`, databases.
+    /// Servers at any address: MCP servers with a `url`, databases, servers of vectors.
     pub servers: bool,
     /// Files of the machine: disks, documents, SQLite databases, scripts and stored sessions in place of a model.
     pub files: bool,
@@ -76,6 +76,10 @@ impl Allowed {
         let config = resource.get("config").and_then(Value::as_map);
         let of_config = |key: &str| config.and_then(|config| config.get(key));
         match kind {
+            // Whoever answers there is sent the key of the models' server.
+            "documents" if of_config("base_url").is_some() && !self.servers => {
+                Some("`base_url` of a resource of the type `documents`".to_owned())
+            }
             "disk" | "documents" | "sqlite" => (!self.files).then(|| format!("a resource of the type `{kind}`")),
             "postgres" => (!self.servers).then(|| format!("a resource of the type `{kind}`")),
             "http" => {

@@ -49,12 +49,15 @@ pub(crate) fn read_skill_call(line: Phrase<'_>, around: Surroundings<'_>) -> Opt
 /// The skill that is called before a line of a skill is done: one that its own words begin with, or that a text below it
 /// says is required.
 pub(crate) fn due_skill<'a>(words: &str, below: &str, around: Surroundings<'a>) -> Option<&'a Callable> {
-    let known = |text: &str, is_wanted: &dyn Fn(&NamedSkill<'_>) -> bool| {
-        let plain = without_emphasis(text.trim_start_matches(['>', '-', '*', ' ']));
-        let named = named_skill(Phrase::at(&plain, Span::default())).filter(is_wanted)?;
-        around.names.skill(named.name.text)
-    };
-    known(words, &|_| true).or_else(|| below.lines().find_map(|line| known(line, &|named| named.is_required)))
+    let required = below.lines().filter_map(|line| name_in(line, |named| named.is_required));
+    name_in(words, |_| true).into_iter().chain(required).find_map(|name| around.names.skill(&name))
+}
+
+/// The name of the skill that a line of somebody's text calls, if it is wanted.
+fn name_in(line: &str, is_wanted: impl Fn(&NamedSkill<'_>) -> bool) -> Option<String> {
+    let plain = without_emphasis(line.trim_start_matches(['>', '-', '*', ' ']));
+    let named = named_skill(Phrase::at(&plain, Span::default()))?;
+    is_wanted(&named).then(|| named.name.text.to_owned())
 }
 
 /// The skill that a line calls, whether the program has it or not.
@@ -96,16 +99,11 @@ pub(crate) fn named_skill(line: Phrase<'_>) -> Option<NamedSkill<'_>> {
 
 /// The skills that a text surely calls, each once, by their names as they are written.
 pub fn called_skills(text: &str) -> BTreeSet<String> {
-    let called = |line: &str| {
-        let plain = without_emphasis(line.trim_start_matches(['>', '-', '*', ' ']));
-        let named = named_skill(Phrase::at(&plain, Span::default())).filter(|named| named.is_sure)?;
-        Some(named.name.text.to_owned())
-    };
-    text.lines().filter_map(called).collect()
+    text.lines().filter_map(|line| name_in(line, |named| named.is_sure)).collect()
 }
 
 /// Without the marks of a heading, and without what counts it: `## Step 3: …`.
-fn without_number(line: Phrase<'_>) -> Phrase<'_> {
+pub(crate) fn without_number(line: Phrase<'_>) -> Phrase<'_> {
     let after = |line: Phrase<'_>, marks: &[char]| line.text.len() - line.text.trim_start_matches(marks).len();
     let bare = line.from(after(line, &['#', ' ']));
     let Some(counted) = bare.strip_any(&["step", "phase", "stage"]) else { return bare };

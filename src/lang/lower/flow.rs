@@ -13,7 +13,9 @@ use crate::program::{Arm, Step, StepId, StepKind};
 /// The last line of a loop's body leads back to its header. A line with nested lines that is neither leads into
 /// them and past them. `Return` and `End` lead to [`Node::End`]; words that look like one of them, or like
 /// leaving a loop, add an edge and take none away.
-pub(crate) fn flow_graph(steps: &[Step]) -> FlowGraph {
+///
+/// `reads_words`: whether words of free text count.
+pub(crate) fn flow_graph(steps: &[Step], reads_words: bool) -> FlowGraph {
     let n = steps.len();
     let mut graph = FlowGraph { entry: Node::End, successors: vec![Vec::new(); n], after: vec![Node::End; n] };
     let labels = LazyCell::new(|| steps.iter().map(|step| (&*step.label, step.id)).collect::<HashMap<_, _>>());
@@ -33,7 +35,7 @@ pub(crate) fn flow_graph(steps: &[Step]) -> FlowGraph {
         for (index, &id) in siblings.steps.iter().enumerate() {
             let step = &steps[id.0 as usize];
             let (mut edges, children_follow) = successors(step, &siblings, index, graph.after(id));
-            if matches!(step.kind, StepKind::Free | StepKind::Say { literal: None }) {
+            if reads_words && matches!(step.kind, StepKind::Free | StepKind::Say { literal: None }) {
                 add_hints(&mut edges, step, &siblings, &find);
             }
             graph.successors[id.0 as usize] = edges;

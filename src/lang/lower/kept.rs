@@ -114,7 +114,8 @@ impl Kept {
         let written = program.playbooks.into_iter().zip(readings.playbooks);
         Kept {
             sources: program.sources,
-            trees: readings.trees.into_iter().map(Some).collect(),
+            // A skill's tree is none of a text as others are read.
+            trees: readings.trees.into_iter().map(|tree| (!tree.is_skill()).then_some(tree)).collect(),
             known: readings.known,
             playbooks: written.map(Some).collect(),
             names: readings.names,
@@ -158,6 +159,7 @@ impl Kept {
         let is_same = before.file == now.file
             && source.get(now.range()) == Some(self.sources.text(before))
             && playbook.tools == draft.tools
+            && playbook.skill == draft.skill
             && names.would_answer(&reading.asked);
         if !is_alone || !is_same {
             return None;

@@ -36,7 +36,7 @@ impl<'a> PlaybookDraft<'a> {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
         if let Some(skill) = &tree.skill {
-            let playbook = skill.heading(id, agent, tree);
+            let playbook = skill.heading(id, agent, tree, source);
             return PlaybookDraft { tree, playbook, goal: false };
         }
         let title = source.get(tree.heading.title.range()).unwrap_or("");
@@ -128,7 +128,7 @@ impl<'a> PlaybookDraft<'a> {
         let items = if mode == Mode::Goal { tree.body.items.iter().chain(items).collect() } else { items };
         let mut steps = lower_steps(&items, mode, source, around, diagnostics);
         spread_types(&mut steps, &self.playbook.parameters, source, diagnostics);
-        let flow = if mode == Mode::Steps { flow_graph(&steps) } else { FlowGraph::default() };
+        let flow = if mode == Mode::Steps { flow_graph(&steps, true) } else { FlowGraph::default() };
         let notes: Vec<Span> = self.sections(SectionKind::Notes).flat_map(|section| section.text.clone()).collect();
         Playbook {
             description: join_paragraphs(source, &text).into(),

@@ -6,7 +6,7 @@ use crate::english::items::read_item;
 use crate::english::outline::{Outline, OutlineLine};
 use crate::english::phrase::Phrase;
 use crate::english::reading::Surroundings;
-use crate::english::skill_calls::due_skill;
+use crate::english::skill_calls::{due_skill, without_number};
 use crate::lower::flow::flow_graph;
 use crate::program::flow_graph::{EdgeKind, FlowGraph};
 use crate::program::{
@@ -23,7 +23,7 @@ impl SkillTree {
     }
 
     /// What can be said of its playbook before its lines are read.
-    pub(crate) fn heading(&self, id: PlaybookId, agent: AgentId, tree: &PlaybookTree) -> Playbook {
+    pub(crate) fn heading(&self, id: PlaybookId, agent: AgentId, tree: &PlaybookTree, source: &str) -> Playbook {
         let place = tree.heading.title;
         let words = Type { kind: TypeKind::Str, ..Type::ANY };
         let parameter = Parameter {
@@ -33,7 +33,8 @@ impl SkillTree {
             description: "what it is for this time, in words".into(),
             span: Some(place),
         };
-        let summary = self.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let summary = self.description.split_whitespace().collect::<Vec<_>>().join(" ").into();
+        let has_numbers = self.has_hint || source[self.body.range()].contains(&format!("${ARGUMENTS}"));
         Playbook {
             id,
             agent,
@@ -44,7 +45,7 @@ impl SkillTree {
             parameters: vec![parameter],
             public: true,
             own: [ARGUMENTS.into()].into(),
-            skill: Some(SkillText { name: self.name.as_str().into(), summary: summary.into(), has_numbers: false }),
+            skill: Some(SkillText { summary, has_numbers }),
             ..Playbook::default()
         }
     }
@@ -56,25 +57,25 @@ impl SkillTree {
         let steps = lines_of(&outline, source, around);
         let is_one = outline.procedures.len() == 1;
         let (mode, flow) = if is_one { (Mode::Steps, in_order(&steps)) } else { (Mode::Goal, FlowGraph::default()) };
-        let description = self.with_ids(source, &outline, &steps);
-        let has_numbers = self.has_hint || description.contains(&format!("${ARGUMENTS}"));
-        let skill = heading.skill.clone().map(|skill| SkillText { has_numbers, ..skill });
-        Playbook { mode, description: description.into(), body: Body { steps, flow }, skill, ..heading.clone() }
+        let description = self.with_ids(source, &outline, &steps).into();
+        Playbook { mode, description, body: Body { steps, flow }, ..heading.clone() }
     }
 
     /// Its text as a model sees it: an id stands where a heading's words or an item's number stood.
     fn with_ids(&self, source: &str, outline: &Outline, steps: &[Step]) -> String {
         let (mut text, mut from) = (String::new(), self.body.range().start);
-        for (line, step) in outline.lines().zip(steps) {
+        // A procedure may stand inside of another one.
+        let mut lines: Vec<(&OutlineLine, &Step)> = outline.lines().zip(steps).collect();
+        lines.sort_by_key(|(line, _)| line.span);
+        for (line, step) in lines {
             let (whole, words) = (line.whole.range(), line.span.range());
             let written = &source[words.clone()];
-            let at = match source[whole.start..words.start].starts_with(|c: char| c.is_ascii_digit()) {
-                true => whole.start,
-                false => words.start + written.len() - written.trim_start_matches(['#', ' ']).len(),
-            };
+            let is_numbered = source[whole.start..words.start].starts_with(|c: char| c.is_ascii_digit());
+            let n_marks = written.len() - written.trim_start_matches(['#', ' ']).len();
+            let at = if is_numbered { whole.start } else { words.start + n_marks };
             text.push_str(&source[from..at]);
             text.push_str(&format!("{} ", step.label));
-            from = at.max(words.start);
+            from = if is_numbered { words.start } else { at };
         }
         text.push_str(&source[from..self.body.range().end]);
         text.trim().replace("\r\n", "\n")
@@ -109,7 +110,8 @@ fn lines_of(outline: &Outline, source: &str, around: Surroundings<'_>) -> Vec<St
     }
     // Nobody wrote them for an interpreter: whether and how often what stands below a line is done is all that is read.
     for step in steps.iter_mut().filter(|step| !step.children.is_empty()) {
-        let words = Phrase::new(source, step.span);
+        let text = step.text.clone();
+        let words = without_number(Phrase::at(&text, step.span));
         let read = read_item(words, Surroundings { has_children: true, ..around }).line.kind;
         if let StepKind::Branch { .. } = read {
             step.kind = StepKind::Branch { arm: Arm::If, condition: None };
@@ -120,7 +122,7 @@ fn lines_of(outline: &Outline, source: &str, around: Surroundings<'_>) -> Vec<St
     steps
 }
 
-/// What belongs to a line besides its own words. A line that is nested in it has words of its own.
+/// What belongs to a line besides its own words, with all lines that are nested in it.
 fn below<'a>(line: &OutlineLine, source: &'a str) -> &'a str {
     source.get(line.span.range().end..line.whole.range().end).unwrap_or_default()
 }
@@ -128,8 +130,7 @@ fn below<'a>(line: &OutlineLine, source: &'a str) -> &'a str {
 /// The lines one after the other; what is nested below one that decides nothing is done, too.
 fn in_order(steps: &[Step]) -> FlowGraph {
     // The steps that their words name are those of the author, who may have begun with 0.
-    let silent: Vec<Step> = steps.iter().map(|step| Step { text: "".into(), ..step.clone() }).collect();
-    let mut flow = flow_graph(&silent);
+    let mut flow = flow_graph(steps, false);
     for step in steps.iter().filter(|step| step.kind == StepKind::Free && !step.children.is_empty()) {
         flow.successors[step.id.0 as usize].retain(|edge| edge.kind != EdgeKind::Else);
     }

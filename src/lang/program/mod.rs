@@ -127,6 +127,15 @@ impl Program {
         (owner.id == agent || self.playbook(*found).public).then_some(*found)
     }
 
+    /// How a playbook is called from those of an agent: by its name alone if it is one of them or a skill, else as
+    /// `Agent.Playbook`. What [`Program::find_playbook`] finds again.
+    pub fn name_for(&self, agent: AgentId, playbook: &Playbook) -> String {
+        if playbook.agent == agent || playbook.skill.is_some() {
+            return playbook.name.to_string();
+        }
+        format!("{}.{}", self.agent(playbook.agent).name, playbook.name)
+    }
+
     /// All playbooks that a name means, whoever says it: `Playbook` of any agent, or `Agent.Playbook`.
     pub fn playbooks_named<'p, 'n>(&'p self, name: &'n str) -> impl Iterator<Item = &'p Playbook> + use<'p, 'n> {
         let (agent, name) = name.split_once('.').map_or((None, name), |(agent, name)| (Some(agent), name));

@@ -67,12 +67,10 @@ pub struct Playbook {
     pub skill: Option<SkillText>,
 }
 
-/// What a playbook has that is an Agent Skill (spec `skills.md`). Its description is the whole text, with the ids of its lines
-/// where they stand; it is called by its name alone from all agents.
+/// What a playbook has that is an Agent Skill (spec `skills.md`). Its title is the skill's name as it is written, its
+/// description the whole text with the ids of its lines where they stand; all agents call it by its name alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillText {
-    /// Its name as it is written, `pdf-processing`.
-    pub name: Arc<str>,
     /// What it is for, in one line.
     pub summary: Arc<str>,
     /// Whether `$1` in its text is the first word that it is called with. Most texts that have it mean a shell's.

@@ -19,6 +19,11 @@ pub(crate) struct FileTree {
 }
 
 impl FileTree {
+    /// Whether this is the file of a skill.
+    pub(crate) fn is_skill(&self) -> bool {
+        self.agents.iter().flat_map(|agent| &agent.playbooks).any(|playbook| playbook.skill.is_some())
+    }
+
     /// What stands below the headings of agents and playbooks, with the agent's position; none: before the first.
     pub(crate) fn bodies(&self) -> impl Iterator<Item = (Option<usize>, &Body)> {
         let agents = self.agents.iter().enumerate().map(|(index, agent)| (Some(index), agent));

@@ -59,7 +59,8 @@ pub fn folder_of(name: &str) -> Option<&str> {
         return Some("");
     }
     let folder = folder.strip_suffix(['/', '\\'])?;
-    Some(folder.rsplit(['/', '\\']).next().unwrap_or_default())
+    // `.` is a folder of some name.
+    folder.rsplit(['/', '\\']).next().map(|name| if matches!(name, "." | "..") { "" } else { name })
 }
 
 impl Skill {

@@ -37,7 +37,7 @@ impl<'a> Answers<'a> {
         let links = if self.is_ours(&name) { links(&name, text.as_str()) } else { Vec::new() };
         let link = |link: Link| DocumentLink {
             range: text.range(link.span, self.columns()),
-            target: uri_of(&link.file.to_string_lossy()),
+            target: uri_of(&link.target().to_string_lossy()),
             tooltip: None,
             data: None,
         };

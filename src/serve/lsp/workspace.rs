@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use crate::host::library::is_library;
-use crate::host::program::{beside, plain};
+use crate::host::program::{beside, plain, skill_in};
 use crate::host::walk::files_below;
 use crate::lang::files::case::Case;
 use crate::lang::files::case_file::mention::MentionKind;
@@ -60,6 +60,13 @@ pub(super) fn links(name: &str, text: &str) -> Vec<Link> {
     files.map(|(span, path)| Link { span, file: file(&path), path }).collect()
 }
 
+impl Link {
+    /// The file that is opened: of a skill that is named by its folder its text.
+    pub(super) fn target(&self) -> PathBuf {
+        if self.file.is_dir() { skill_in(&self.file) } else { self.file.clone() }
+    }
+}
+
 impl Workspace {
     /// Looks at all files of the folders. What cannot be read is passed over.
     pub(super) fn survey(folders: &[PathBuf]) -> Workspace {
@@ -81,7 +88,7 @@ impl Workspace {
         if kind::of(name, &text) == Some(Kind::Playbook) {
             self.playbooks.insert(name.to_owned());
         }
-        let named = links(name, &text).into_iter().map(|link| link.file.to_string_lossy().into_owned());
+        let named = links(name, &text).into_iter().map(|link| link.target().to_string_lossy().into_owned());
         let named: BTreeSet<String> = named.collect();
         if !named.is_empty() {
             self.naming.insert(name.to_owned(), named);

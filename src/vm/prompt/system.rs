@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::program::{AgentId, Mode, Playbook, Program, Signature, TriggerKind, Type};
+use playhouse_lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, TriggerKind, Type};
 
 use crate::calls::arguments::write_parameter;
 use crate::prompt::files::render;
@@ -78,20 +78,14 @@ pub(crate) fn may_call(program: &Program, agent: AgentId, tool: &str) -> bool {
     program.tools.permits(tool) && program.agent(agent).tools.permits(tool)
 }
 
-/// An agent's own playbooks by plain name, then the public ones of other agents by `Agent.Playbook`, and skills by plain name.
-/// A skill has no other playbooks than itself.
+/// An agent's own playbooks, then the public ones of other agents, each with the name that calls it. A skill does not call
+/// itself.
 pub(super) fn callable_playbooks(program: &Program, agent: AgentId) -> impl Iterator<Item = (String, &Playbook)> {
-    let own = program.agent(agent).playbooks.iter().map(|&id| program.playbook(id));
-    let own = own.filter(|playbook| playbook.skill.is_none());
-    let others = program.agents.iter().filter(move |other| other.id != agent).flat_map(|other| {
-        other.playbooks.iter().map(|&id| program.playbook(id)).filter(|playbook| playbook.public).map(|playbook| {
-            match playbook.skill {
-                Some(_) => (playbook.name.to_string(), playbook),
-                None => (format!("{}.{}", other.name, playbook.name), playbook),
-            }
-        })
-    });
-    own.map(|playbook| (playbook.name.to_string(), playbook)).chain(others)
+    let playbook = move |id: &PlaybookId| program.playbook(*id);
+    let own = program.agent(agent).playbooks.iter().map(playbook).filter(|playbook| playbook.skill.is_none());
+    let others = program.agents.iter().filter(move |other| other.id != agent);
+    let others = others.flat_map(|other| &other.playbooks).map(playbook).filter(|playbook| playbook.public);
+    own.chain(others).map(move |playbook| (program.name_for(agent, playbook), playbook))
 }
 
 /// `Name(a: str, b = 3) -> dict: what it does`.

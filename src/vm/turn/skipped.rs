@@ -57,14 +57,14 @@ impl TurnStep<'_> {
         let said = |value: &Value| value.as_str().map_or_else(|| value.to_json(), str::to_owned);
         let reason = value.filter(|value| **value != Value::Null).map(|value| shorten_text(&said(value), REASON_BYTES));
         let reason = reason.map(Arc::from).or_else(|| stack.top().here.skipped.clone());
-        // Who follows a skill has read it, and not what comes of leaving it.
+        // Nobody wrote a skill for an interpreter: what it returns is no reason for leaving lines out.
         let is_skill = stack.is_skills();
         if is_skill || lines.iter().any(|line| stack.is_strict(*line)) {
             let body = stack.body(stack.top());
             let is_due = lines.iter().any(|line| body.step(*line).compulsory);
-            let has_no_way = stack.top().pointer.is_none() || is_skill;
-            if is_due || ((reason.is_none() || has_no_way) && !stack.is_told(&lines)) {
-                let why = if is_due || has_no_way { "" } else { "; or `return` why" };
+            let needs_more = stack.top().pointer.is_none() || is_skill;
+            if is_due || ((reason.is_none() || needs_more) && !stack.is_told(&lines)) {
+                let why = if is_due || needs_more { "" } else { "; or `return` why" };
                 let problem = format!("you leave, and this is {}{why}", stack.not_done(&lines));
                 return self.tell_left_out(lines, problem);
             }
@@ -156,7 +156,8 @@ impl Stack {
     }
 
     /// Those that are left out when what is executed is left, and the interpreter's that the author wants done whatever
-    /// comes; of a goal's items those that it has not come to, of a skill's those of the procedures that it has entered. What leaves at its own line has begun that.
+    /// comes; of a goal's items those that it has not come to, of a skill's those of the procedures that it has entered. What
+    /// leaves at its own line has begun that.
     fn left_out_by_leaving(&self) -> Vec<StepId> {
         let frame = self.top();
         let playbook = self.program.playbook(frame.executed());
@@ -225,8 +226,8 @@ impl Stack {
         let here = Some(line) == self.top().pointer;
         let state = &self.top().here;
         let step = self.body(self.top()).step(line);
-        // A heading of a skill is done by the lines below it.
-        let is_heading = self.is_skills() && !step.children.is_empty();
+        // A heading of a skill is done by the lines below it, but for what it requires itself.
+        let is_heading = self.is_skills() && !step.children.is_empty() && step.due_call.is_none();
         if !self.is_models(line) || (here && state.skipped.is_some()) || is_heading {
             return false;
         }
