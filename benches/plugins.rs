@@ -174,6 +174,7 @@ fn start(name: &str, text: &str) -> StartCall {
             depth: 0,
             turn: None,
         },
+        skill: None,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::host::keys::{ConfigError, read, unknown_key};
 use crate::host::otel::options::OtelOptions;
 use crate::host::serve_options::ServeOptions;
 use crate::host::settings::SettingsWire;
+use crate::host::skills::options::SkillsOptions;
 use crate::span::LineIndex;
 use crate::value::Value;
 use crate::vm::dataflow::date::{self, TimesOfDay};
@@ -46,6 +47,7 @@ const KEYS: &[&str] = &[
     "resources",
     "resume",
     "serve",
+    "skills",
     "starts_in_think",
     "temperature",
     "times_of_day",
@@ -92,6 +94,8 @@ pub struct FileConfig {
     pub skipped_mutants: Vec<SkippedMutant>,
     /// `[serve]`.
     pub serve: ServeOptions,
+    /// `[skills]`.
+    pub skills: SkillsOptions,
     /// `[otel]`, and where it stands: the variables that it names are looked up where it is needed.
     pub otel: Option<(Value, String)>,
     /// `plugins`, `mcp`, `resources` and `tools`, one entry of them each.
@@ -203,6 +207,10 @@ impl FileConfig {
             "serve" => {
                 let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;
                 self.serve = read(&value).map_err(|message| at(format!("[serve]: {message}")))?;
+            }
+            "skills" => {
+                let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;
+                self.skills = read(&value).map_err(|message| at(format!("[skills]: {message}")))?;
             }
             "otel" => {
                 let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;

@@ -42,6 +42,7 @@ pub(crate) fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> Start
             depth: 0,
             turn: None,
         },
+        skill: None,
     }
 }
 

@@ -54,6 +54,9 @@ pub struct ToolWire {
     /// Whether an MCP server has it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_mcp: bool,
+    /// Whether only skills have it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_for_skills: bool,
 }
 
 /// [`Approval`] as JSON.
@@ -62,6 +65,8 @@ pub struct ToolWire {
 pub enum ApprovalWire {
     /// Nobody is asked.
     Never,
+    /// Each call is confirmed that no skill has a permit for.
+    Unpermitted,
     /// Each call is confirmed.
     Ask,
 }
@@ -154,6 +159,7 @@ impl ToolWire {
             schema: tool.schema.clone(),
             about: tool.about.clone(),
             is_mcp: tool.is_mcp,
+            is_for_skills: tool.is_for_skills,
         }
     }
 
@@ -182,6 +188,7 @@ impl ToolWire {
             schema: self.schema.clone(),
             about: self.about.clone(),
             is_mcp: self.is_mcp,
+            is_for_skills: self.is_for_skills,
         }
     }
 }

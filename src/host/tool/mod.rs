@@ -31,6 +31,7 @@ pub mod http;
 pub mod mcp;
 pub mod sql;
 
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,6 +74,8 @@ pub struct CallContext {
     pub llm: Option<Arc<dyn Llm>>,
     /// The span that the call is a part of, for whoever works on it elsewhere (W3C Trace Context).
     pub trace: Option<TraceParent>,
+    /// The folder of the skill that makes the call, relative to where the process is, or absolute; none: no skill does.
+    pub skill: Option<Arc<Path>>,
 }
 
 /// What came of a call.

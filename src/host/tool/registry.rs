@@ -1,6 +1,7 @@
 //! The tools of a process by name, and the one way to call them: arguments checked, time limited, panics caught.
 
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -250,6 +251,7 @@ impl Registry {
             answers: call.answers.clone(),
             llm,
             trace,
+            skill: call.skill.as_deref().and_then(|file| Path::new(file).parent()).map(Arc::from),
         };
         let secrets = hidden.clone();
         let is_secret = call.is_result_secret;

@@ -127,6 +127,16 @@ impl Program {
         (owner.id == agent || self.playbook(*found).public).then_some(*found)
     }
 
+    /// The skill that an agent is, if it is one.
+    pub fn skill_of(&self, agent: AgentId) -> Option<&Playbook> {
+        self.agent(agent).playbooks.iter().map(|id| self.playbook(*id)).find(|playbook| playbook.skill.is_some())
+    }
+
+    /// The name of the file that a playbook stands in.
+    pub fn file_of(&self, playbook: &Playbook) -> Arc<str> {
+        self.sources.get(playbook.span.file).map_or_else(|| "".into(), |file| file.name.clone())
+    }
+
     /// How a playbook is called from those of an agent: by its name alone if it is one of them or a skill, else as
     /// `Agent.Playbook`. What [`Program::find_playbook`] finds again.
     pub fn name_for(&self, agent: AgentId, playbook: &Playbook) -> String {

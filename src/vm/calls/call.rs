@@ -204,7 +204,7 @@ impl QueuedCall {
     }
 
     /// The world is to begin this attempt.
-    pub(crate) fn request(&mut self, effect: EffectClass, attempt: u32) -> Effect {
+    pub(crate) fn request(&mut self, program: &Program, effect: EffectClass, attempt: u32) -> Effect {
         self.state = CallState::Running { attempt, confirmed: false };
         Effect::StartCall(Box::new(StartCall {
             call: self.id,
@@ -217,6 +217,7 @@ impl QueuedCall {
             result_name: self.result_name.clone(),
             is_result_secret: self.is_result_secret,
             place: self.place,
+            skill: program.skill_of(self.place.agent).map(|skill| program.file_of(skill)),
         }))
     }
 

@@ -104,8 +104,9 @@ impl Interpreter {
     }
 
     fn start_cleared(&mut self, id: CallId, effect: EffectClass) {
+        let program = self.stack.program.clone();
         let Some(queued) = self.stack.find_call(id) else { return };
-        let request = queued.request(effect, 1);
+        let request = queued.request(&program, effect, 1);
         self.emit(request);
     }
 
@@ -250,6 +251,7 @@ impl Interpreter {
 
     /// A person answered: the call is made again with the answer, or refused.
     pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value) {
+        let program = self.stack.program.clone();
         let Some(queued) = self.stack.find_call(call) else { return };
         let CallState::Asking { attempt, asked_by, question } = queued.state().clone() else { return };
         let Some(effect) = queued.callee.effect() else { return };
@@ -264,7 +266,7 @@ impl Interpreter {
             if let AskedBy::Tool { .. } = asked_by {
                 queued.answer(question, answer);
             }
-            let request = queued.request(effect, attempt + 1);
+            let request = queued.request(&program, effect, attempt + 1);
             self.emit(request);
         }
         self.report(Fact::ApprovalGiven { call });
@@ -276,7 +278,7 @@ impl Interpreter {
     /// After a restart: calls that were not confirmed are started now, safe ones again; of the others nobody
     /// knows what became (spec `architecture.md`, "After a crash").
     pub(crate) fn reopen_calls(&mut self) {
-        let now = self.stack.now;
+        let (now, program) = (self.stack.now, self.stack.program.clone());
         let (mut effects, mut lost) = (Vec::new(), Vec::new());
         for frame in &mut self.stack.frames {
             for queued in frame.core_mut().queue.iter_mut() {
@@ -289,7 +291,7 @@ impl Interpreter {
                     continue;
                 }
                 let attempt = if confirmed { attempt + 1 } else { attempt };
-                effects.push(queued.request(class, attempt));
+                effects.push(queued.request(&program, class, attempt));
             }
         }
         lost.into_iter().for_each(|fact| self.report(fact));

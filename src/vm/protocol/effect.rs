@@ -180,6 +180,8 @@ pub struct StartCall {
     pub is_result_secret: bool,
     /// Where it was queued.
     pub place: Place,
+    /// The file of the skill that makes it, by its name in the program; none: no skill does.
+    pub skill: Option<Arc<str>>,
 }
 
 impl StartCall {

@@ -27,6 +27,8 @@ pub enum Approval {
     /// Nobody is asked.
     #[default]
     Never,
+    /// Each call is confirmed that no skill has a permit for (spec `skills.md`, "Security").
+    Unpermitted,
     /// Each call is confirmed.
     Ask,
 }
@@ -49,6 +51,8 @@ pub struct ToolSignature {
     pub about: Option<Arc<str>>,
     /// Whether an MCP server has it: who watches is told so.
     pub is_mcp: bool,
+    /// Whether it is there because there are skills, which expect it: other agents have no part in it.
+    pub is_for_skills: bool,
 }
 
 /// What a tool demands of one of its arguments.
@@ -74,6 +78,7 @@ impl ToolSignature {
             schema: None,
             about: None,
             is_mcp: false,
+            is_for_skills: false,
         }
     }
 

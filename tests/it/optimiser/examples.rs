@@ -272,6 +272,7 @@ impl Stage {
                     answers: Vec::new(),
                     llm: None,
                     trace: None,
+                    skill: None,
                 };
                 let outcome = futures_util::FutureExt::now_or_never(tool.call(context, arguments));
                 self.to_start.push_back((start.call, start.attempt));

@@ -113,6 +113,7 @@ pub(crate) fn context(call_id: &str, time: Duration) -> (CallContext, mpsc::Rece
         answers: Vec::new(),
         llm: None,
         trace: None,
+        skill: None,
     };
     (context, news)
 }

@@ -170,6 +170,7 @@ impl<'a> Caller<'a> {
                 depth: 0,
                 turn: None,
             },
+            skill: None,
         };
         let begun = self.tools.begin(self.session, &start, CancellationToken::new(), None, None);
         match begun.outcome.await.0 {

@@ -61,6 +61,7 @@ impl CommandTool {
             schema: command.parameter.as_ref().map(|parameter| arguments_schema(parameter, takes_members, types)),
             about,
             is_mcp: false,
+            is_for_skills: false,
         };
         let own = command.concurrency.map(usize::from);
         // Of a process with room for one call the next waits outside, where waiting is not its own time.

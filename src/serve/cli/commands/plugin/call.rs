@@ -78,7 +78,7 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
             return Ok(Exit::Failed);
         }
     };
-    if signature.approval == Approval::Ask && !arguments.approve {
+    if signature.approval != Approval::Never && !arguments.approve {
         let call = clean(&format!("{name}({})", Value::map(given.clone())));
         if !console.is_conversation {
             return Err(Failure::wrong(format!("a person must agree to {call}; add --approve")));
@@ -134,6 +134,7 @@ async fn perform(console: &Console, tool: &dyn Tool, arguments: Map) -> ToolOutc
         answers: Vec::new(),
         llm: None,
         trace: None,
+        skill: None,
     };
     let mut call = std::pin::pin!(timeout_at(deadline, tool.call(context.clone(), arguments)));
     let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());

@@ -1,5 +1,7 @@
 //! Folders of skills: what stands in them, and what of it is wrong (spec `skills.md`, "Reading").
 
+pub mod options;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
