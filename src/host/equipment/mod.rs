@@ -177,6 +177,7 @@ impl Equipment {
             self.tools.replace(tool.clone())?;
             self.explain(|_| format!("canned in {}", file.display()));
         }
+        self.tools.keep_for_skills(&declared.for_skills);
         self.check_rules(declared)?;
         self.warn_of_lowering(declared);
         Ok(())

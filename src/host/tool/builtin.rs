@@ -14,8 +14,10 @@ use crate::host::tool::arguments::{parameter, tool};
 use crate::host::tool::generate::LlmGenerate;
 use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::retrieval::Retrieval;
+use crate::host::tool::skill_file::ReadSkillFile;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::TypeKind;
+use crate::lang::program::permits::{READ_SKILL_FILE, RUN_COMMAND};
 use crate::value::{Map, Value};
 use crate::vm::plan::LLM_GENERATE;
 use crate::vm::protocol::{EffectClass, ToolSignature};
@@ -27,10 +29,11 @@ const MAX_NAMES: usize = 10_000;
 type Make = fn(&Ground<'_>) -> Arc<dyn Tool>;
 
 /// The built-in tools, by name.
-const TOOLS: [(&str, Make); 11] = [
+const TOOLS: [(&str, Make); 12] = [
     ("LoadFile", |ground| ground.file(Work::Load)),
     ("SaveFile", |ground| ground.file(Work::Save)),
     ("ListFiles", |ground| ground.file(Work::List)),
+    (READ_SKILL_FILE, |ground| Arc::new(ReadSkillFile { max_bytes: ground.max_bytes })),
     ("Now", |ground| Arc::new(Now { clock: ground.clock.clone() })),
     (LLM_GENERATE, |_| Arc::new(LlmGenerate)),
     (Retrieval::Search.name(), |ground| Retrieval::Search.on(ground.indexes)),
@@ -40,6 +43,10 @@ const TOOLS: [(&str, Make); 11] = [
     (Retrieval::EmbeddedChunks.name(), |ground| Retrieval::EmbeddedChunks.on(ground.indexes)),
     (Retrieval::VectorSearch.name(), |ground| Retrieval::VectorSearch.on(ground.indexes)),
 ];
+
+/// Those that skills expect, whose texts name them in the words of other programs: a program that has a skill has these.
+pub const FOR_SKILLS: [&str; 8] =
+    [READ_SKILL_FILE, "LoadFile", "SaveFile", "ListFiles", "EditFile", "FindFiles", "SearchFiles", RUN_COMMAND];
 
 /// What built-in tools stand on.
 struct Ground<'a> {
@@ -157,7 +164,7 @@ impl Tool for FileTool {
     }
 }
 
-fn load(directory: &WorkingDirectory, path: &str, max_bytes: usize) -> Result<Value, String> {
+pub(super) fn load(directory: &WorkingDirectory, path: &str, max_bytes: usize) -> Result<Value, String> {
     let fault = |cause: io::Error| explain("load", path, &cause);
     let (folder, place) = (directory.folder(), place(directory, "load", path)?);
     let is_file = folder.metadata(&place).map_err(fault)?.is_file();

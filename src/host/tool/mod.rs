@@ -25,6 +25,8 @@ pub mod plugin;
 
 pub mod retrieval;
 
+mod skill_file;
+
 pub mod http;
 
 #[cfg(feature = "mcp")]
