@@ -22,11 +22,11 @@ pub mod settings;
 
 pub(crate) mod text;
 
-#[cfg(any(feature = "cli", feature = "lsp", feature = "sqlite"))]
 pub(crate) mod walk;
 
-#[cfg(feature = "cli")]
 pub mod skills;
+
+pub mod sandbox;
 
 #[cfg(feature = "sqlite")]
 pub mod documents;

@@ -31,6 +31,8 @@ pub mod http;
 pub mod mcp;
 pub mod sql;
 
+pub mod workspace;
+
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
