@@ -10,11 +10,11 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::host::secrets::Secrets;
 
@@ -26,6 +26,9 @@ const MAX_DEPTH: u32 = 3;
 
 /// What is kept of standard error, in bytes.
 const KEPT: usize = 2 << 10;
+
+/// How often it is looked whether a group of processes is gone.
+const POLL: Duration = Duration::from_millis(2);
 
 /// What is shown of one line of it, in bytes.
 const LINE: usize = 8 << 10;
@@ -41,6 +44,12 @@ pub(crate) struct Child {
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
+}
+
+/// What it writes.
+pub(crate) struct Outputs {
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
 }
 
 /// What is known of the process. Cheap to clone.
@@ -61,6 +70,31 @@ impl Child {
         environment: &[(String, String)],
         secrets: &Arc<Secrets>,
     ) -> io::Result<(Child, Pipes, Witness)> {
+        let (child, stdin, Outputs { stdout, stderr }) = Child::spawn(command, folder, environment, Stdio::piped())?;
+        let stdin = stdin.ok_or_else(no_pipes)?;
+        let (silent_sender, silent) = watch::channel(false);
+        let tail = Arc::default();
+        tokio::spawn(read_errors(name.clone(), stderr, Arc::clone(&tail), secrets.clone(), silent_sender));
+        let witness = Witness { tail, ended: child.ended.clone(), silent };
+        Ok((child, Pipes { stdin, stdout }, witness))
+    }
+
+    /// The same with nothing to read, and with all that it writes for whoever starts it.
+    pub(crate) fn start_silent(
+        command: &[String],
+        folder: &Path,
+        environment: &[(String, String)],
+    ) -> io::Result<(Child, Outputs)> {
+        let (child, _, outputs) = Child::spawn(command, folder, environment, Stdio::null())?;
+        Ok((child, outputs))
+    }
+
+    fn spawn(
+        command: &[String],
+        folder: &Path,
+        environment: &[(String, String)],
+        stdin: Stdio,
+    ) -> io::Result<(Child, Option<ChildStdin>, Outputs)> {
         let no_command = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
         let (program, arguments) = command.split_first().ok_or_else(no_command)?;
         let depth = environment.iter().find(|(name, _)| name == DEPTH).and_then(|(_, depth)| depth.parse().ok());
@@ -75,24 +109,18 @@ impl Child {
             .current_dir(folder)
             .env_clear()
             .envs(environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(io::Error::other("it has no pipes"));
-        };
+        let stdin = child.stdin.take();
+        let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else { return Err(no_pipes()) };
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let (ended_sender, ended) = watch::channel(None);
-        let (silent_sender, silent) = watch::channel(false);
-        let tail = Arc::default();
-        tokio::spawn(read_errors(name.clone(), stderr, Arc::clone(&tail), secrets.clone(), silent_sender));
         tokio::spawn(reap(child, leader, ended_sender));
-        let witness = Witness { tail, ended: ended.clone(), silent };
-        Ok((Child { leader, ended }, Pipes { stdin, stdout }, witness))
+        Ok((Child { leader, ended }, stdin, Outputs { stdout, stderr }))
     }
 
     /// Waits for its end. May be given up.
@@ -115,6 +143,19 @@ impl Child {
     pub(crate) async fn kill(&mut self) -> Option<ExitStatus> {
         self.signal(Signal::KILL);
         self.ended().await
+    }
+
+    /// Waits until what it has started is gone, too, at most so long. To be called after its end, with which all of its
+    /// group is killed: a signal takes a moment to arrive.
+    pub(crate) async fn group_gone(&self, grace: Duration) {
+        let Some(leader) = self.leader else { return };
+        let gone = async {
+            while test_kill_process_group(leader).is_ok() {
+                sleep(POLL).await;
+            }
+        };
+        // What is left after that has ended, and nobody has asked how.
+        let _ = timeout(grace, gone).await;
     }
 
     fn signal(&self, signal: Signal) {
@@ -143,6 +184,10 @@ impl Witness {
         }
         (status, self.tail.lock().unwrap_or_else(PoisonError::into_inner).trim_end().to_owned())
     }
+}
+
+fn no_pipes() -> io::Error {
+    io::Error::other("it has no pipes")
 }
 
 /// Waits for the process, then ends what it has left.

@@ -66,6 +66,9 @@ pub struct Environment {
     pub github_step_summary: Option<PathBuf>,
     /// The system's time zone, by its name in the IANA database; none: it is not known.
     pub zone: Option<String>,
+    /// `playhouse` itself, which confines commands by being started again. The command line names itself; a program that
+    /// embeds Playhouse can name one. None: commands are not confined.
+    pub executable: Option<Arc<Path>>,
 }
 
 /// What the command line says that is configuration.
@@ -202,6 +205,7 @@ impl Environment {
             },
             github_step_summary: folder("GITHUB_STEP_SUMMARY"),
             zone: None,
+            executable: None,
         }
     }
 }

@@ -37,6 +37,11 @@ impl WorkingDirectory {
         resolve(&self.root, Path::new(path))
     }
 
+    /// Its canonical path.
+    pub(crate) fn root(&self) -> &Arc<Path> {
+        &self.root
+    }
+
     /// The folder.
     pub(crate) fn folder(&self) -> &Arc<Dir> {
         &self.folder

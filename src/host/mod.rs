@@ -22,10 +22,11 @@ pub mod settings;
 
 pub(crate) mod text;
 
-#[cfg(any(feature = "cli", feature = "lsp", feature = "sqlite"))]
 pub(crate) mod walk;
 
 pub mod skills;
+
+pub mod sandbox;
 
 #[cfg(feature = "sqlite")]
 pub mod documents;

@@ -12,7 +12,6 @@ use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::llm::script::{Script, ScriptEntry};
 use playhouse::host::program::load_files;
 use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
-use playhouse::host::tool::builtin::add_builtins;
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::expr::template::{Part, TextScanner, scan_text};
@@ -22,6 +21,8 @@ use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Event, Progress, Timestamp};
 use playhouse::vm::reply::ReadEnd;
 use playhouse::vm::{Begin, Machine};
+
+use crate::tool::add_builtins;
 
 use crate::conversation::holds_replies;
 use crate::made_up::made_up;
@@ -247,7 +248,7 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
     let clock = Arc::new(TestClock::new(Timestamp(1_795_301_285_000)));
     let directory = WorkingDirectory::open(path.parent().unwrap()).unwrap();
     let tools = Registry::new();
-    add_builtins(&tools, &directory, clock.clone(), 1 << 20, &[], |_| true).unwrap();
+    add_builtins(&tools, &directory, clock.clone(), 1 << 20, |_| true);
     if let Some(name) = &test.tools {
         for tool in canned::load(&path.with_file_name(name), &directory).unwrap() {
             tools.replace(tool).unwrap();

@@ -7,7 +7,7 @@ use playhouse::host::clock::SystemClock;
 use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::plan::check;
 use playhouse::host::program::load_files;
-use playhouse::host::tool::builtin::{add_builtins, named_at};
+use playhouse::host::tool::builtin::named_at;
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::plan::PlanLanguage;
@@ -19,6 +19,7 @@ use playhouse::vm::protocol::{Timestamp, ToolSignature};
 use playhouse::vm::{Begin, Machine};
 
 use crate::golden;
+use crate::tool::add_builtins;
 use crate::world::{begin, parse};
 
 /// The machine of an example, with the tools it runs with.
@@ -28,7 +29,7 @@ fn machine(name: &str) -> Machine {
     let registry = Registry::new();
     let text = std::fs::read_to_string(root.join(format!("examples/{name}.md"))).unwrap();
     let is_named = |tool: &str| named_at(tool, &text).is_some();
-    add_builtins(&registry, &directory, Arc::new(SystemClock), 1 << 20, &[], is_named).unwrap();
+    add_builtins(&registry, &directory, Arc::new(SystemClock), 1 << 20, is_named);
     let tools = root.join(format!("examples/{name}.tools.json"));
     if tools.exists() {
         canned::load(&tools, &directory).unwrap().into_iter().for_each(|tool| registry.add(tool).unwrap());

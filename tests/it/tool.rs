@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::tz::{Offset, TimeZone};
-use playhouse::host::clock::TestClock;
+use playhouse::host::clock::{Clock, TestClock};
 use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::llm::embedded::Embedded;
+use playhouse::host::sandbox::Sandbox;
+use playhouse::host::skills::options::{SandboxKind, SkillsOptions};
 use playhouse::host::tool::arguments::check_arguments;
-use playhouse::host::tool::builtin::add_builtins;
+use playhouse::host::tool::builtin::{self, Ground};
 use playhouse::host::tool::policy::{Operator, Policies, Program, ToolPolicy};
 use playhouse::host::tool::registry::{AddToolError, Registry};
+use playhouse::host::tool::workspace::command::Commands;
 use playhouse::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome, canned};
 use playhouse::lang::program::{AgentId, Parameter, PlaybookId, Signature, Type, TypeKind};
 use playhouse::value::{Map, Value};
@@ -55,12 +58,26 @@ async fn call(registry: &Registry, start: &StartCall) -> Result<Value, String> {
     }
 }
 
+/// Adds built-in tools without documents; commands run in no sandbox.
+pub(crate) fn add_builtins(
+    registry: &Registry,
+    directory: &WorkingDirectory,
+    clock: Arc<dyn Clock>,
+    max_bytes: usize,
+    is_wanted: impl Fn(&str) -> bool,
+) {
+    let sandbox = Sandbox::new(SandboxKind::None, None, Vec::new());
+    let commands = Commands { sandbox, skills: SkillsOptions::default(), secrets: Arc::default() };
+    let ground = Ground { directory, clock: &clock, max_bytes, indexes: &[], commands: &commands };
+    builtin::add_builtins(registry, &ground, is_wanted).unwrap();
+}
+
 fn builtins(folder: &Path, max_bytes: usize) -> Registry {
     let registry = Registry::new();
     let zone = TimeZone::fixed(Offset::from_hours(-8).unwrap());
     let clock = TestClock::new(Timestamp(1_795_301_285_000)).in_zone(zone);
     let directory = WorkingDirectory::open(folder).unwrap();
-    add_builtins(&registry, &directory, Arc::new(clock), max_bytes, &[], |_| true).unwrap();
+    add_builtins(&registry, &directory, Arc::new(clock), max_bytes, |_| true);
     registry
 }
 

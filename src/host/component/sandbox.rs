@@ -4,7 +4,7 @@
 //! `..` and links are resolved before anything is compared. What comes back is used with the folder's capability
 //! (cap-std), so that a link which is put there in between leads nowhere else.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -77,12 +77,17 @@ fn push(pending: &mut Vec<OsString>, path: &Path) {
     pending.extend(path.components().rev().map(|part| part.as_os_str().to_owned()));
 }
 
+/// Whether what has this name at the top of a working directory is none of a component's business.
+pub(crate) fn is_reserved_name(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
 /// `below` is resolved. A file whose name begins with a dot is no folder, so it is not reserved.
 fn reserved(root: &Path, below: &Path) -> Result<(), PathRefused> {
     let mut parts = below.components();
     let Some(first) = parts.next() else { return Ok(()) };
     let name = first.as_os_str();
-    if !name.as_encoded_bytes().starts_with(b".") {
+    if !is_reserved_name(name) {
         return Ok(());
     }
     let is_folder = parts.next().is_some() || name == RUNTIME || root.join(name).is_dir();

@@ -22,7 +22,7 @@ use crate::host::equipment::resources::Made;
 use crate::host::resource::Resources;
 use crate::host::resource::documents::DEFAULT_INDEX;
 use crate::host::tool::Tool;
-use crate::host::tool::builtin::add_builtins;
+use crate::host::tool::builtin::{Ground, add_builtins};
 use crate::host::tool::canned;
 use crate::host::tool::http::{HTTP_GET, HTTP_POST, add_http_tools};
 use crate::host::tool::plugin::{self, Packages, Plugin, PluginOptions};
@@ -30,6 +30,7 @@ use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::{Retrieval, no_index};
 use crate::host::tool::sql::{SQL_QUERY, add_sql_tools};
 use crate::lang::program::ToolNames;
+use crate::lang::program::permits::RUN_COMMAND;
 use crate::value::{Map, Value};
 use crate::vm::protocol::EffectClass;
 
@@ -111,7 +112,12 @@ impl Equipment {
             let place = why.strip_prefix("named in ").unwrap_or(why).to_owned();
             return Err(EquipmentError::Declared { place, message: no_index(kind) });
         }
-        add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes, &made.indexes, is_wanted)?;
+        let Surroundings { clock, commands, .. } = around;
+        let ground = Ground { directory: folder, clock, max_bytes: around.max_bytes, indexes: &made.indexes, commands };
+        add_builtins(&self.tools, &ground, is_wanted)?;
+        if is_wanted(RUN_COMMAND) {
+            self.warnings.extend(commands.warnings());
+        }
         self.explain(|name| format!("built in, {}", wanted(name).map_or("", |(_, why)| why)));
         let resources = |kinds: &[&str]| {
             let of_kinds = declared.resources.iter().filter(|one| kinds.contains(&&*one.kind));

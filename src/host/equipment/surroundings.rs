@@ -14,6 +14,7 @@ use crate::host::tool::Tool;
 use crate::host::tool::canned::CannedError;
 use crate::host::tool::plugin::Packages;
 use crate::host::tool::registry::AddToolError;
+use crate::host::tool::workspace::command::Commands;
 use crate::value::{Map, Value};
 
 /// Makes the model with this id, or says why it cannot be reached and what to do.
@@ -29,6 +30,8 @@ pub struct Surroundings<'a> {
     pub tools: &'a [Arc<dyn Tool>],
     /// The clock.
     pub clock: Arc<dyn Clock>,
+    /// How commands run.
+    pub commands: Commands,
     /// How large a value, and a file for tools, may be.
     pub max_bytes: usize,
     /// What processes find in their environment.

@@ -17,8 +17,10 @@ use crate::host::llm::embeddings::Embedder;
 use crate::host::program::{ToolInventory, load_files, load_settings_of};
 use crate::host::resource::documents::MakeEmbedder;
 use crate::host::resource::model::ModelOptions;
+use crate::host::sandbox::Sandbox;
 use crate::host::tool::plugin::{self, Packages};
 use crate::host::tool::registry::Registry;
+use crate::host::tool::workspace::command::Commands;
 use crate::lang::Loaded;
 use crate::lang::program::{FrontMatter, Program};
 use crate::value::Map;
@@ -153,16 +155,23 @@ impl Launch {
             self.workshop.trust.check(written)?;
         }
         let file = self.file_config(first)?;
-        let declared = Declarations::read(&file.declared, program)?;
+        let mut declared = Declarations::read(&file.declared, program)?;
+        self.workshop.trust.check_commands(&mut declared)?;
+        let environment = child_environment();
+        let sandbox =
+            Sandbox::new(file.skills.sandbox, self.workshop.environment.executable.clone(), environment.clone());
+        let secrets = self.workshop.secrets.clone();
+        let commands = Commands { sandbox, skills: file.skills.clone(), secrets: secrets.clone() };
         let around = Surroundings {
             working_directory: self.working_directory(),
             canned: &self.choices.tools,
             tools: &self.tools,
             clock: self.workshop.clock.clone(),
             max_bytes: Settings::default().value_bytes,
-            environment: child_environment(),
+            commands,
+            environment,
             variable: &named_variable,
-            secrets: self.workshop.secrets.clone(),
+            secrets,
             models: models(file.clone(), self.workshop.environment.clone()),
             embedders: embedders(file, self.workshop.environment.clone(), self.choices.base_url.clone()),
             packages: Packages::default(),

@@ -4,7 +4,8 @@
 use ipnet::IpNet;
 
 use crate::host::config::ConfigError;
-use crate::host::equipment::declaration::{Source, Written};
+use crate::host::equipment::declaration::{Declarations, Source, Written};
+use crate::lang::program::permits::RUN_COMMAND;
 use crate::value::{Map, Value};
 
 /// What the front matter of programs may name.
@@ -54,6 +55,25 @@ impl Trust {
         };
         let refused = refused.or_else(|| allowed.refuses_variable(&written.value));
         refuse(refused, &written.place)
+    }
+
+    /// Whether a program may have the tools that it names: one that runs commands only if the operator's list of tools
+    /// names it, too. Its skills do without.
+    ///
+    /// # Errors
+    /// It may not.
+    pub(super) fn check_commands(&self, declared: &mut Declarations) -> Result<(), ConfigError> {
+        let Trust::Only(Allowed { commands: false, .. }) = self else { return Ok(()) };
+        if let Some(index) = declared.for_skills.iter().position(|name| *name == RUN_COMMAND) {
+            declared.for_skills.swap_remove(index);
+            declared.builtins.retain(|(name, _)| *name != RUN_COMMAND);
+        }
+        let mut builtins = declared.builtins.iter();
+        let Some((name, why)) = builtins.find(|(name, _)| *name == RUN_COMMAND) else { return Ok(()) };
+        let allowed = declared.policies.list.allow.iter().flatten();
+        let is_listed = allowed.into_iter().any(|allowed| &**allowed == *name);
+        let refused = (!is_listed).then(|| format!("the tool `{name}`"));
+        refuse(refused, why.strip_prefix("named in ").unwrap_or(why))
     }
 
     /// Whether a program may name this model or trigger classifier.

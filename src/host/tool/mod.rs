@@ -25,13 +25,13 @@ pub mod plugin;
 
 pub mod retrieval;
 
-mod skill_file;
-
 pub mod http;
 
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod sql;
+
+pub mod workspace;
 
 use std::path::Path;
 use std::pin::Pin;

@@ -20,7 +20,7 @@ pub use self::machinery::{judge_tests, scores, trigger_tests};
 
 /// Runs the command line `arguments`, the program's name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let environment = Environment::read();
+    let environment = Environment { executable: std::env::current_exe().ok().map(Into::into), ..Environment::read() };
     let console = Console::new(environment);
     start_log(&console);
     let result = match Arguments::try_parse_from(arguments) {

@@ -9,10 +9,10 @@ use playhouse::host::clock::SystemClock;
 use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::resource::disk::{Disk, DiskConfig};
 use playhouse::host::resource::{Label, Resource};
-use playhouse::host::tool::builtin::add_builtins;
 use playhouse::host::tool::registry::Registry;
 
 use crate::resource::call;
+use crate::tool::add_builtins;
 
 async fn disk(folder: &Path, path: &str) -> Disk {
     let config = DiskConfig { path: path.to_owned(), ..DiskConfig::default() };
@@ -165,15 +165,9 @@ async fn a_link_that_is_swapped_in_between_never_leads_out() {
     std::fs::write(folder.join(".runtime/written.txt"), "secret").unwrap();
     let disk = disk(&folder, ".").await;
     let tools = Registry::new();
-    add_builtins(
-        &tools,
-        &WorkingDirectory::open(&folder.join("data")).unwrap(),
-        Arc::new(SystemClock),
-        1_000,
-        &[],
-        |_| true,
-    )
-    .unwrap();
+    add_builtins(&tools, &WorkingDirectory::open(&folder.join("data")).unwrap(), Arc::new(SystemClock), 1_000, |_| {
+        true
+    });
     let stop = Arc::new(AtomicBool::new(false));
     let swapping = {
         let (folder, stop) = (folder.clone(), stop.clone());

@@ -49,6 +49,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["child", "component", "events", "journal", "serve_options"],
             &["cassette"],
             &["directory", "ledger", "llm", "otel", "program", "skills"],
+            &["sandbox"],
             &["documents"],
             &["classify", "plan", "resource"],
             &["tool"],

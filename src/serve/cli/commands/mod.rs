@@ -20,6 +20,7 @@ mod new;
 mod plan;
 mod plugin;
 mod run;
+mod sandbox_exec;
 #[cfg(feature = "serve")]
 mod serve;
 mod sessions;
@@ -80,6 +81,7 @@ pub(super) enum Command {
     #[cfg(feature = "sqlite")]
     Index(index::IndexArguments),
     Completions(completions::CompletionsArguments),
+    SandboxExec(sandbox_exec::SandboxExecArguments),
     /// Commands that are not there.
     #[command(external_subcommand)]
     Other(Vec<OsString>),
@@ -115,6 +117,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         #[cfg(feature = "sqlite")]
         Command::Index(arguments) => index::index(console, &arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
+        Command::SandboxExec(arguments) => sandbox_exec::sandbox_exec(&arguments),
         Command::Other(words) => {
             let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
             Err(later::unknown_command(&name))

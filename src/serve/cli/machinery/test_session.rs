@@ -94,8 +94,8 @@ pub(crate) struct ChosenClassifier<'a> {
 impl ChosenClassifier<'_> {
     /// A launch with it.
     pub(crate) fn launch(&self) -> Launch {
-        let Environment { api_key, base_url, .. } = self.environment.clone();
-        let environment = Environment { api_key, base_url, ..Environment::default() };
+        let Environment { api_key, base_url, executable, .. } = self.environment.clone();
+        let environment = Environment { api_key, base_url, executable, ..Environment::default() };
         let choices = Choices { classifier: self.id.map(str::to_owned), ..Choices::default() };
         Launch::new(Workshop { environment, ..Workshop::default() }, choices)
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::host::directory::WorkingDirectory;
 use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::builtin::load;
+use crate::host::tool::workspace::load;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::TypeKind;
 use crate::lang::program::permits::{FOLDER_MARKS, READ_SKILL_FILE};
@@ -17,9 +17,16 @@ const N_LINES: i64 = 400;
 /// Bytes of a page: what a model reads at once.
 const PAGE_BYTES: usize = 16_000;
 
-/// `ReadSkillFile(path, from, lines)`. Files may have up to so many bytes.
-pub(super) struct ReadSkillFile {
-    pub(super) max_bytes: usize,
+/// `ReadSkillFile(path, from, lines)`.
+pub(in crate::host::tool) struct ReadSkillFile {
+    max_bytes: usize,
+}
+
+impl ReadSkillFile {
+    /// The files may have up to so many bytes.
+    pub(in crate::host::tool) fn new(max_bytes: usize) -> ReadSkillFile {
+        ReadSkillFile { max_bytes }
+    }
 }
 
 impl Tool for ReadSkillFile {
@@ -62,9 +69,8 @@ fn read(folder: &Path, path: &str, from: usize, n_lines: usize, max_bytes: usize
     let directory = WorkingDirectory::open(folder)
         .map_err(|cause| format!("cannot read `{path}`: the skill's folder `{}`: {cause}", folder.display()))?;
     let inside = FOLDER_MARKS.iter().find_map(|mark| path.strip_prefix(mark)).unwrap_or(path);
-    let whole = load(&directory, inside.trim_start_matches('/'), max_bytes)?;
-    let text = whole.as_str().unwrap_or_default();
-    page(text, path, from, n_lines)
+    let text = load(&directory, "read", inside.trim_start_matches('/'), max_bytes)?;
+    page(&text, path, from, n_lines)
 }
 
 /// So many lines of a text, and how the next ones are read.

@@ -1,0 +1,257 @@
+//! Commands that are run for somebody who is not trusted with this machine: confined, with a clean environment, a time
+//! limit, and an end for all that they start.
+//!
+//! Confinement needs code between `fork` and `exec`. There is none of ours: Playhouse starts itself again
+//! (`playhouse sandbox-exec`), confines itself, and becomes the command ([`exec`]).
+
+mod bwrap;
+mod capture;
+pub mod exec;
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+mod landlock;
+mod limits;
+#[cfg(target_os = "macos")]
+mod macos;
+pub mod policy;
+mod reserved;
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+mod seccomp;
+mod system;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use crate::host::sandbox::capture::Captured;
+use crate::host::sandbox::capture::capture;
+use crate::host::sandbox::policy::{Confinement, Means, Policy};
+use crate::host::sandbox::reserved::Fingerprint;
+
+use crate::host::child::{Child, Outputs};
+use crate::host::secrets::Secrets;
+use crate::host::skills::options::SandboxKind;
+
+/// How long is waited for what a killed process leaves: its children, what stands in its pipes.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// With what `sandbox-exec` begins to say that there is no sandbox.
+pub(crate) const REFUSED: &str = "sandbox-exec: ";
+
+/// What commands run in. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    kind: SandboxKind,
+    executable: Option<Arc<Path>>,
+    environment: Arc<[(String, String)]>,
+}
+
+/// What a sandbox is here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Available {
+    /// Commands are confined; what that does not keep them from on this system, in words.
+    Confined(Vec<String>),
+    /// They are not: why, and what can be done.
+    Unconfined(String),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With this code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+    /// Its time was over.
+    TimedOut,
+}
+
+/// What came of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finished {
+    pub(crate) ended: Ended,
+    pub(crate) stdout: Captured,
+    pub(crate) stderr: Captured,
+    /// Paths in the working directory that no command may change, and that are others now.
+    pub(crate) changed: Vec<String>,
+}
+
+/// Why a command did not run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    /// There is nothing to confine it with.
+    #[error("{0}")]
+    Unconfined(String),
+    /// What confines it could not do that.
+    #[error("the sandbox cannot be set up: {0}")]
+    Refused(String),
+    /// It could not be started.
+    #[error("the command cannot be started: {0}")]
+    Start(#[from] io::Error),
+    /// The temporary folder, or the look at what is reserved.
+    #[error("internal error: {0}; please report this")]
+    Lost(#[from] tokio::task::JoinError),
+}
+
+impl Sandbox {
+    /// `executable` is `playhouse` itself, which a program that embeds it is not; `environment` that of processes that
+    /// are started.
+    pub fn new(kind: SandboxKind, executable: Option<Arc<Path>>, environment: Vec<(String, String)>) -> Sandbox {
+        Sandbox { kind, executable, environment: environment.into() }
+    }
+
+    /// What it is here. Looks at the system and starts nothing.
+    pub fn available(&self) -> Available {
+        match self.means() {
+            Ok((_, _, lacks)) => Available::Confined(lacks),
+            Err(why) => Available::Unconfined(why),
+        }
+    }
+
+    fn means(&self) -> Result<(Means, &Path, Vec<String>), String> {
+        let (means, lacks) = match self.kind {
+            SandboxKind::None => return Err("`[skills] sandbox` is \"none\"".to_owned()),
+            SandboxKind::System => (Means::System, system::available()?),
+            SandboxKind::Bwrap if self.find(bwrap::PROGRAM) => (Means::Bwrap, Vec::new()),
+            SandboxKind::Bwrap => {
+                return Err("`[skills] sandbox` is \"bwrap\", and there is no `bwrap` in PATH; install bubblewrap \
+                            (`apt install bubblewrap`), or take the line out"
+                    .to_owned());
+            }
+        };
+        let executable = self.executable.as_deref().ok_or(
+            "this program has no `playhouse` that could confine commands; it can name one (`Workshop::executable`)",
+        )?;
+        Ok((means, executable, lacks))
+    }
+
+    fn find(&self, program: &str) -> bool {
+        let path = self.environment.iter().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
+        std::env::split_paths(path).any(|folder| folder.join(program).is_file())
+    }
+
+    /// Runs a command to its end, confined.
+    ///
+    /// # Errors
+    /// It cannot be confined, or not be started.
+    pub(crate) async fn run(
+        &self,
+        command: &[String],
+        policy: &Policy,
+        variables: &[(String, String)],
+        secrets: &Secrets,
+    ) -> Result<Finished, RunError> {
+        let (means, executable, _) = self.means().map_err(RunError::Unconfined)?;
+        let temporary = private_folder()?;
+        let reserved = reserved::paths(&policy.working_directory);
+        let path = temporary.path().canonicalize()?;
+        let confinement = Confinement { means, policy: policy.clone(), temporary: path, reserved };
+        let json = serde_json::to_string(&confinement).map_err(io::Error::from)?;
+        let words = [executable.display().to_string(), "sandbox-exec".into(), "--policy".into(), json, "--".into()];
+        let words: Vec<String> = words.into_iter().chain(command.iter().cloned()).collect();
+        let finished = self.perform(&words, policy, temporary, variables, secrets).await?;
+        let fault = (finished.ended != Ended::Exited(0)).then(|| fault_of(means, &finished.stderr.text)).flatten();
+        fault.map_or(Ok(finished), |fault| Err(RunError::Refused(fault)))
+    }
+
+    /// The same with nothing that confines it: for whoever was told so.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) async fn run_unconfined(
+        &self,
+        command: &[String],
+        policy: &Policy,
+        variables: &[(String, String)],
+        secrets: &Secrets,
+    ) -> Result<Finished, RunError> {
+        self.perform(command, policy, private_folder()?, variables, secrets).await
+    }
+
+    async fn perform(
+        &self,
+        words: &[String],
+        policy: &Policy,
+        temporary: tempfile::TempDir,
+        variables: &[(String, String)],
+        secrets: &Secrets,
+    ) -> Result<Finished, RunError> {
+        let folder = &policy.working_directory;
+        let before = fingerprint(folder).await?;
+        let environment = self.environment_with(temporary.path(), variables);
+        let (mut child, Outputs { stdout, stderr }) = Child::start_silent(words, folder, &environment)?;
+        let enough = CancellationToken::new();
+        let most = policy.limits.output_bytes;
+        let reading =
+            async { tokio::join!(capture(stdout, most, secrets, &enough), capture(stderr, most, secrets, &enough)) };
+        let ending = async {
+            let in_time = timeout(policy.limits.time, child.ended()).await;
+            if in_time.is_err() {
+                child.kill().await;
+            }
+            child.group_gone(GRACE).await;
+            in_time.map_or(Ended::TimedOut, Ended::of)
+        };
+        tokio::pin!(reading, ending);
+        let (ended, (stdout, stderr)) = tokio::select! {
+            ended = &mut ending => {
+                // Whoever has left the group may hold the pipes open for ever.
+                let read = timeout(GRACE, &mut reading).await;
+                enough.cancel();
+                (ended, match read { Ok(read) => read, Err(_) => reading.await })
+            }
+            read = &mut reading => (ending.await, read),
+        };
+        let changed = before.changed(&fingerprint(folder).await?);
+        Ok(Finished { ended, stdout, stderr, changed })
+    }
+
+    /// The environment of processes, with a home folder that is the command's own: it could not read the user's.
+    fn environment_with(&self, temporary: &Path, variables: &[(String, String)]) -> Vec<(String, String)> {
+        let own = temporary.display().to_string();
+        let of_folders = ["HOME", "TMPDIR", "TMP", "TEMP"].map(|name| (name.to_owned(), own.clone()));
+        // Git would refresh its index in passing, and that is reserved.
+        let of_git = ("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
+        let mut all = self.environment.to_vec();
+        for (name, value) in of_folders.into_iter().chain([of_git]).chain(variables.iter().cloned()) {
+            all.retain(|(known, _)| *known != name);
+            all.push((name, value));
+        }
+        all
+    }
+}
+
+impl Ended {
+    fn of(status: Option<ExitStatus>) -> Ended {
+        use std::os::unix::process::ExitStatusExt;
+        let Some(status) = status else { return Ended::Signalled(0) };
+        status.code().map_or_else(|| Ended::Signalled(status.signal().unwrap_or_default()), Ended::Exited)
+    }
+}
+
+/// What it says on standard error that has not confined a command.
+fn fault_of(means: Means, stderr: &str) -> Option<String> {
+    if let Some(fault) = stderr.strip_prefix("error: ").and_then(|fault| fault.strip_prefix(REFUSED)) {
+        return Some(fault.trim_end().to_owned());
+    }
+    let fault = stderr.strip_prefix("bwrap: ").filter(|_| means == Means::Bwrap)?;
+    let fault = fault.lines().next().unwrap_or_default();
+    Some(format!(
+        "bubblewrap: {fault}; where the system refuses it, as Ubuntu 24.04 does, take `sandbox = \"bwrap\"` out of \
+         `[skills]`, or allow user namespaces (`kernel.apparmor_restrict_unprivileged_userns=0`)"
+    ))
+}
+
+fn private_folder() -> io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("playhouse-").tempdir()
+}
+
+async fn fingerprint(folder: &Path) -> Result<Fingerprint, RunError> {
+    let folder: PathBuf = folder.to_owned();
+    Ok(spawn_blocking(move || Fingerprint::take(&folder)).await?)
+}

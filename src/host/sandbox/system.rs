@@ -1,0 +1,73 @@
+//! What the system has to confine a process with.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::host::sandbox::policy::Confinement;
+
+/// What this system's means are, in words: what they do not keep a command from. None at all is why.
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+pub(super) fn available() -> Result<Vec<String>, String> {
+    let version = crate::host::sandbox::landlock::version();
+    let is_known: Result<seccompiler::TargetArch, _> = std::env::consts::ARCH.try_into();
+    if version == 0 || is_known.is_err() {
+        return Err(
+            "this system has no Landlock and seccomp that could confine commands; Linux has both from 5.13 on, \
+                    where `lsm=` of its command line names `landlock`"
+                .to_owned(),
+        );
+    }
+    let signals = "commands can end other processes of this user: Linux keeps them from it from 6.12 on";
+    Ok((version < 6).then(|| signals.to_owned()).into_iter().collect())
+}
+
+#[cfg(target_os = "macos")]
+pub(super) fn available() -> Result<Vec<String>, String> {
+    let program = crate::host::sandbox::macos::PROGRAM;
+    let is_there = std::path::Path::new(program).exists();
+    is_there.then(Vec::new).ok_or_else(|| format!("{program} is not there, which confines commands on macOS"))
+}
+
+#[cfg(not(any(all(target_os = "linux", target_endian = "little"), target_os = "macos")))]
+pub(super) fn available() -> Result<Vec<String>, String> {
+    Err("there is nothing on this system that Playhouse could confine commands with".to_owned())
+}
+
+/// Confines this thread, or gives the words of the program that confines the command.
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+pub(super) fn confine(confinement: &Confinement) -> Result<Vec<OsString>, String> {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let version = crate::host::sandbox::landlock::version();
+    // Of the superuser's privileges the one stays without which it could not work in folders of others. Which folders
+    // those are is said by Landlock.
+    let kept = rustix::thread::capabilities(None).map(|sets| sets.permitted & CapabilitySet::DAC_OVERRIDE);
+    let sets = |kept| CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    let dropped = kept.and_then(|kept| set_capabilities(None, sets(kept)));
+    dropped.map_err(|error| format!("privileges cannot be given up: {error}"))?;
+    crate::host::sandbox::landlock::confine(confinement)?;
+    // Before its third version Landlock lets a file be cut off that may not be written to.
+    crate::host::sandbox::seccomp::confine(confinement.policy.network, version >= 3)?;
+    Ok(Vec::new())
+}
+
+#[cfg(target_os = "macos")]
+pub(super) fn confine(confinement: &Confinement) -> Result<Vec<OsString>, String> {
+    Ok(crate::host::sandbox::macos::words(confinement))
+}
+
+#[cfg(not(any(all(target_os = "linux", target_endian = "little"), target_os = "macos")))]
+pub(super) fn confine(_: &Confinement) -> Result<Vec<OsString>, String> {
+    available().map(|_| Vec::new())
+}
+
+/// What every command may read.
+#[cfg(all(target_os = "linux", target_endian = "little"))]
+pub(super) fn readable() -> impl Iterator<Item = PathBuf> {
+    use crate::host::sandbox::landlock::{SYSTEM, public_settings};
+    SYSTEM.iter().map(PathBuf::from).chain(public_settings())
+}
+
+#[cfg(not(all(target_os = "linux", target_endian = "little")))]
+pub(super) fn readable() -> impl Iterator<Item = PathBuf> {
+    std::iter::empty()
+}

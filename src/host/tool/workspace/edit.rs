@@ -1,0 +1,67 @@
+//! `EditFile`: a text in a file in place of another one, which must be there once.
+
+use crate::diagnostic::spelling::nearest;
+use crate::host::directory::WorkingDirectory;
+use crate::host::text::shorten;
+use crate::host::tool::arguments::{parameter, tool};
+use crate::host::tool::workspace::{load, save};
+use crate::lang::program::{Parameter, TypeKind};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{EffectClass, ToolSignature};
+
+/// What is done, as messages have it.
+const ACTION: &str = "edit";
+
+/// Characters of a line that are shown.
+const MAX_SHOWN: usize = 200;
+
+pub(super) fn signature(path: Parameter) -> ToolSignature {
+    let old = parameter("old", TypeKind::Str, None, "the exact text to replace, with all of its spaces and line ends");
+    let new = parameter("new", TypeKind::Str, None, "what comes in its place");
+    let all = parameter("all", TypeKind::Bool, Some(Value::Bool(false)), "true: wherever it is; else it is there once");
+    let summary = "Replaces a text in a file in the working directory, and gives how often it did.";
+    tool("EditFile", vec![path, old, new, all], TypeKind::Int, summary, EffectClass::Write)
+}
+
+pub(super) fn edit(
+    directory: &WorkingDirectory,
+    path: &str,
+    arguments: &Map,
+    max_bytes: usize,
+) -> Result<Value, String> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (old, new) = (text("old"), text("new"));
+    let fault = |cause: &str| Err(format!("cannot {ACTION} `{path}`: {cause}"));
+    if old.is_empty() {
+        return fault("`old` is empty; `SaveFile` writes a whole file");
+    }
+    let before = load(directory, ACTION, path, max_bytes)?;
+    let is_all = arguments.get("all") == Some(&Value::Bool(true));
+    match before.matches(old).count() {
+        0 => return fault(&missing(&before, old)),
+        1 => {}
+        n if !is_all => {
+            return fault(&format!(
+                "`old` is there {n} times; give more of the text around the one that is meant, or `all`"
+            ));
+        }
+        _ => {}
+    }
+    let n_replaced = i64::try_from(before.matches(old).count()).unwrap_or(i64::MAX);
+    save(directory, ACTION, path, &before.replace(old, new), max_bytes)?;
+    Ok(Value::Int(n_replaced))
+}
+
+/// Why a text is not there, with the line of the file that is most like the longest of its own.
+fn missing(text: &str, old: &str) -> String {
+    let wanted = old.lines().map(str::trim).max_by_key(|line| line.len()).unwrap_or_default();
+    let near = nearest(wanted, text.lines().map(str::trim).filter(|line| !line.is_empty()));
+    let place = |near: &str| Some((near.to_owned(), text.lines().position(|line| line.trim() == near)? + 1));
+    match near.and_then(place) {
+        None => "`old` is not there, and no line is like it; load the file and copy from it".to_owned(),
+        Some((near, line)) => {
+            let near = shorten(&near, MAX_SHOWN);
+            format!("`old` is not there as it stands; the nearest is line {line}: `{near}`. Spaces and line ends count")
+        }
+    }
+}

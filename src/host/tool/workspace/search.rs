@@ -1,0 +1,131 @@
+//! `FindFiles` and `SearchFiles`: files by their names, and lines in files. What is hidden, and what a `.gitignore` names,
+//! is left out.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use ignore::overrides::{Override, OverrideBuilder};
+use regex::{Regex, RegexBuilder};
+use tokio_util::sync::CancellationToken;
+
+use crate::host::directory::WorkingDirectory;
+use crate::host::text::shorten;
+use crate::host::tool::arguments::{parameter, tool};
+use crate::host::tool::workspace::{MAX_NAMES, load, place};
+use crate::host::walk::files_below;
+use crate::lang::program::{Parameter, Type, TypeKind};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{EffectClass, ToolSignature};
+
+/// What the parameter `path` is.
+pub(super) const BELOW: &str = "the folder to look in, relative to the working directory";
+
+/// Lines that `SearchFiles` gives at most.
+const MAX_LINES: usize = 500;
+
+/// Characters of a line that it gives.
+const MAX_SHOWN: usize = 300;
+
+/// How large a regular expression may become, in bytes.
+const MAX_REGEX: usize = 1 << 20;
+
+pub(super) fn find_signature(path: Parameter) -> ToolSignature {
+    let pattern = parameter("pattern", TypeKind::Str, None, "as in a .gitignore: `*.py`, `src/**/test_*`");
+    let summary = "Gives the paths of all files whose names fit a pattern, in folders below as well, sorted.";
+    tool("FindFiles", vec![pattern, path], TypeKind::List, summary, EffectClass::ReadOnly)
+}
+
+pub(super) fn search_signature(path: Parameter) -> ToolSignature {
+    let pattern = parameter("pattern", TypeKind::Str, None, "a regular expression, for single lines");
+    let text = Type { optional: true, ..TypeKind::Str.into() };
+    let glob = parameter("glob", text, Some(Value::Null), "only in files that fit this pattern, as in `FindFiles`");
+    let summary = "Gives all lines in files that a regular expression fits, each as `path:line: text`.";
+    tool("SearchFiles", vec![pattern, path, glob], TypeKind::Str, summary, EffectClass::ReadOnly)
+}
+
+pub(super) fn find(
+    directory: &WorkingDirectory,
+    path: &str,
+    pattern: &str,
+    cancel: &CancellationToken,
+) -> Result<Value, String> {
+    let files = files(directory, "find files in", path, Some(pattern), cancel)?;
+    if files.len() > MAX_NAMES {
+        return Err(format!("more than {MAX_NAMES} files below `{path}` fit `{pattern}`; give a narrower pattern"));
+    }
+    Ok(Value::list(files.iter().map(|file| Value::from(file.display().to_string())).collect()))
+}
+
+pub(super) fn search(
+    directory: &WorkingDirectory,
+    path: &str,
+    arguments: &Map,
+    max_bytes: usize,
+    cancel: &CancellationToken,
+) -> Result<Value, String> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let regex = regex(text("pattern").unwrap_or_default())?;
+    let mut found = String::new();
+    let mut n_left = MAX_LINES;
+    let files = files(directory, "search", path, text("glob"), cancel)?;
+    for file in files.iter().take(MAX_NAMES) {
+        let name = file.display().to_string();
+        // What is no text, or too large for one, holds no lines; a link that leads out is not followed.
+        let Ok(content) = load(directory, "search", &name, max_bytes) else { continue };
+        for (line, content) in content.lines().enumerate().filter(|(_, content)| regex.is_match(content)) {
+            if n_left == 0 {
+                found += &format!("… there are more than {MAX_LINES} lines; search for less, or in fewer files\n");
+                return Ok(Value::from(found));
+            }
+            n_left -= 1;
+            // Writing into a text cannot fail.
+            let _ = writeln!(found, "{name}:{}: {}", line + 1, shorten(content, MAX_SHOWN));
+        }
+    }
+    if files.len() > MAX_NAMES {
+        found += &format!("… only {MAX_NAMES} files were looked into; search in fewer of them\n");
+    }
+    Ok(Value::from(found))
+}
+
+/// The files below a folder that fit, by their paths in the working directory; not many more than may be shown.
+fn files(
+    directory: &WorkingDirectory,
+    action: &str,
+    path: &str,
+    pattern: Option<&str>,
+    cancel: &CancellationToken,
+) -> Result<Vec<PathBuf>, String> {
+    let root = directory.root();
+    let folder = root.join(place(directory, action, path)?);
+    if !folder.exists() {
+        return Err(format!("cannot {action} `{path}`: there is no such file or folder"));
+    }
+    let patterns = pattern.map(|pattern| patterns(&folder, pattern)).transpose()?;
+    let fits = |file: &Path| patterns.as_ref().is_none_or(|patterns| patterns.matched(file, false).is_whitelist());
+    let found = files_below(&folder).take_while(|_| !cancel.is_cancelled()).filter_map(Result::ok);
+    let found = found.filter(|file| fits(file)).take(MAX_NAMES + 1);
+    let mut files: Vec<PathBuf> = found.filter_map(|file| Some(below(root, &file)?.to_owned())).collect();
+    files.sort_unstable();
+    Ok(files)
+}
+
+fn below<'f>(root: &Path, file: &'f Path) -> Option<&'f Path> {
+    let below = file.strip_prefix(root).ok()?;
+    Some(below.strip_prefix(".").unwrap_or(below))
+}
+
+fn patterns(folder: &Path, pattern: &str) -> Result<Override, String> {
+    let mut builder = OverrideBuilder::new(folder);
+    let patterns = builder.add(pattern).and_then(|builder| builder.build());
+    patterns
+        .map_err(|cause| format!("the pattern `{pattern}` cannot be read: {cause}; write one as `*.py` or `src/**`"))
+}
+
+fn regex(pattern: &str) -> Result<Regex, String> {
+    RegexBuilder::new(pattern).size_limit(MAX_REGEX).build().map_err(|cause| {
+        format!(
+            "the regular expression `{pattern}` cannot be read: {cause}; characters such as `(` need a `\\` before them"
+        )
+    })
+}
