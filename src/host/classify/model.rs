@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::host::classify::shortlist::{BUDGET, shortened};
+use crate::host::classify::shortlist::shortened;
 use crate::host::classify::{TriggerClassifier, VerdictFuture, prompt};
 use crate::host::llm::answer::{json_in, read};
 use crate::host::llm::{Llm, LlmRequest, Purpose, behind_think};
@@ -32,7 +32,7 @@ pub struct ModelClassifier {
 impl ModelClassifier {
     /// A classifier that asks this model, which may be the session's own.
     pub fn new(llm: Arc<dyn Llm>) -> ModelClassifier {
-        ModelClassifier { llm, budget: BUDGET }
+        ModelClassifier { llm, budget: usize::MAX }
     }
 
     /// The same, which is shown so many characters of descriptions of skills; of more, some skills.

@@ -9,9 +9,6 @@ use crate::vm::protocol::Question;
 /// So many are shown where not all are.
 const SHOWN: usize = 32;
 
-/// Characters of descriptions that are shown, if nobody says how many.
-pub const BUDGET: usize = 8_000;
-
 /// The question with all its candidates, if the descriptions of the skills among them have no more than `budget` characters;
 /// else with those that fit the user's words best by their own.
 pub(super) fn shortened(question: &Question, budget: usize) -> Cow<'_, Question> {

@@ -23,6 +23,11 @@ pub const SKILL_FOLDER: &str = "CLAUDE_SKILL_DIR";
 /// How texts of skills write their folder.
 pub const FOLDER_MARKS: [&str; 3] = ["${CLAUDE_SKILL_DIR}", "$CLAUDE_SKILL_DIR", "{baseDir}"];
 
+/// A command with a path in the place of its skill's folder.
+pub fn without_folder(command: &str) -> String {
+    FOLDER_MARKS.iter().fold(command.to_owned(), |text, mark| text.replace(mark, "."))
+}
+
 /// What other programs call the tools that there are here, and these. What has none is done without a tool.
 pub const OTHER_NAMES: [(&str, &[&str]); 15] = [
     ("Read", &[READ_SKILL_FILE, "LoadFile"]),
@@ -92,8 +97,7 @@ impl Permits {
 
     /// What is said of a call of this tool; of one that runs a command, of that.
     pub fn of(&self, tool: &str, command: Option<&str>) -> Permission {
-        let command =
-            command.map(|text| FOLDER_MARKS.iter().fold(text.to_owned(), |text, mark| text.replace(mark, "")));
+        let command = command.map(without_folder);
         let command = command.as_deref();
         if self.denied.iter().any(|permit| permit.forbids(tool, command)) {
             return Permission::Denied;

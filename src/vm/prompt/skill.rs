@@ -1,6 +1,6 @@
 //! The text of a skill with the words that it is called with (spec `skills.md`, "Execution").
 
-use playhouse_lang::program::permits::{COMMAND, RUN_COMMAND, SKILL_FOLDER};
+use playhouse_lang::program::permits::{COMMAND, RUN_COMMAND, SKILL_FOLDER, without_folder};
 use playhouse_lang::program::{ARGUMENTS, Playbook, SkillText};
 use playhouse_lang::value::Value;
 
@@ -44,7 +44,7 @@ impl Interpreter {
 /// What stands between "!`" and "`".
 fn first_commands(text: &str) -> impl Iterator<Item = &str> {
     let pieces = text.split("!`").skip(1).filter_map(|piece| piece.split_once('`'));
-    let is_whole = |command: &&str| !command.trim().is_empty() && !command.contains(['\n', '$']);
+    let is_whole = |command: &&str| !command.trim().is_empty() && !without_folder(command).contains(['\n', '$']);
     pieces.map(|(command, _)| command).filter(is_whole)
 }
 

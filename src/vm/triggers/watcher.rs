@@ -140,12 +140,9 @@ impl Watcher {
         }
         let seq = self.n_updates;
         let pending = |candidates| PendingUpdate { seq, update: update.clone(), candidates, matched: Vec::new() };
-        if !candidates.is_empty() {
-            self.note_candidates(pending(candidates));
-        }
-        if !later.is_empty() {
-            self.note_later(pending(later));
-        }
+        let some = |triggers: Vec<TriggerId>| (!triggers.is_empty()).then(|| pending(triggers));
+        some(candidates).into_iter().for_each(|pending| self.note_candidates(pending));
+        some(later).into_iter().for_each(|pending| self.note_later(pending));
     }
 
     /// Triggers are concerned that are asked about at the end of a turn: of several values of a variable the last
