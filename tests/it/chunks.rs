@@ -22,11 +22,10 @@ use playhouse::vm::protocol::{Event, Progress, Timestamp};
 use playhouse::vm::reply::ReadEnd;
 use playhouse::vm::{Begin, Machine};
 
-use crate::tool::add_builtins;
-
 use crate::conversation::holds_replies;
 use crate::made_up::made_up;
 use crate::reply::{corpus, read, read_whole};
+use crate::tool::add_builtins;
 
 /// Two pieces cut at every byte, and every byte a piece of its own.
 #[test]

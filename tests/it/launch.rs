@@ -160,6 +160,11 @@ async fn a_program_of_others_names_nothing_that_the_operator_has_not_allowed() {
             "the environment variable HOME",
             Allowed { variables: vec!["HOME".to_owned()], ..Allowed::default() },
         ),
+        (
+            "tools: {RunCommand: {approval: ask}}",
+            "the tool `RunCommand`",
+            Allowed { commands: true, ..Allowed::default() },
+        ),
         ("model: 'replay:s1'", "`replay:s1`", Allowed { files: true, ..Allowed::default() }),
         ("classifier: 'script:/etc/passwd'", "`script:/etc/passwd`", Allowed { files: true, ..Allowed::default() }),
     ];

@@ -82,6 +82,8 @@ mod replayed_model;
 mod reply;
 mod resource;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod script;
 mod security;
 mod seeded;

@@ -105,6 +105,80 @@ async fn files_are_written_read_and_listed() {
 }
 
 #[tokio::test]
+async fn a_text_in_a_file_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = builtins(folder.path(), 1_000);
+    save(&tools, "a.txt", "one\n  two = 2\none\n").await.unwrap();
+    let edit = async |old: &str, new: &str, all: bool| {
+        let arguments = [("path", "a.txt".into()), ("old", old.into()), ("new", new.into()), ("all", all.into())];
+        call(&tools, &start(1, "EditFile", &arguments)).await
+    };
+    assert_eq!(edit("two = 2\n", "three\n", false).await, Ok(Value::Int(1)));
+    assert_eq!(load(&tools, "a.txt").await, Ok("one\n  three\none\n".into()));
+    let fault = edit("one", "four", false).await.unwrap_err();
+    assert_eq!(
+        fault,
+        "cannot edit `a.txt`: `old` is there 2 times; give more of the text around the one that is meant, or `all`"
+    );
+    assert_eq!(edit("one", "four", true).await, Ok(Value::Int(2)));
+    let fault = edit("\tthree\n", "x", false).await.unwrap_err();
+    let nearest = "`old` is not there as it stands; the nearest is line 2: `three`. Spaces and line ends count";
+    assert_eq!(fault, format!("cannot edit `a.txt`: {nearest}"));
+    let fault = edit("something else", "x", true).await.unwrap_err();
+    assert!(fault.ends_with("`old` is not there, and no line is like it; load the file and copy from it"), "{fault}");
+    assert!(edit("", "x", true).await.unwrap_err().contains("`old` is empty"));
+    assert!(edit("four", &"x".repeat(2_000), true).await.unwrap_err().contains("larger than 1000 bytes"));
+    assert_eq!(load(&tools, "a.txt").await, Ok("four\n  three\nfour\n".into()));
+}
+
+#[tokio::test]
+async fn files_and_lines_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = builtins(folder.path(), 1_000);
+    for (path, text) in [
+        ("src/b.py", "import os\nprint(1)\n"),
+        ("src/a/c.py", "print(2)\n"),
+        ("src/a/notes.md", "print less\n"),
+        ("built/d.py", "print(3)\n"),
+        (".gitignore", "built\n"),
+    ] {
+        save(&tools, path, text).await.unwrap();
+    }
+    std::fs::write(folder.path().join("src/binary.py"), b"print\xff\n").unwrap();
+    std::os::unix::fs::symlink("/etc", folder.path().join("src/etc")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", folder.path().join("src/e.py")).unwrap();
+    let find = async |arguments: &[(&str, Value)]| call(&tools, &start(1, "FindFiles", arguments)).await;
+    let names = |names: &[&str]| Ok(Value::list(names.iter().map(|name| Value::str(*name)).collect()));
+    let all = names(&["src/a/c.py", "src/b.py", "src/binary.py", "src/e.py"]);
+    assert_eq!(find(&[("pattern", "*.py".into())]).await, all);
+    assert_eq!(
+        find(&[("pattern", "/a/*".into()), ("path", "src".into())]).await,
+        names(&["src/a/c.py", "src/a/notes.md"])
+    );
+    assert_eq!(find(&[("pattern", "*.rs".into())]).await, names(&[]));
+    assert!(find(&[("pattern", "a[".into())]).await.unwrap_err().starts_with("the pattern `a[` cannot be read"));
+    for path in ["..", "/etc", "src/etc", "nowhere"] {
+        let fault = find(&[("pattern", "*".into()), ("path", path.into())]).await.unwrap_err();
+        assert!(fault.starts_with(&format!("cannot find files in `{path}`: ")), "{fault}");
+    }
+    let search = async |arguments: &[(&str, Value)]| call(&tools, &start(1, "SearchFiles", arguments)).await;
+    let found = search(&[("pattern", "^print|root".into()), ("glob", "*.py".into())]).await;
+    assert_eq!(found, Ok("src/a/c.py:1: print(2)\nsrc/b.py:2: print(1)\n".into()), "no link leads out");
+    let found = search(&[("pattern", "less$".into()), ("path", "src/a".into())]).await;
+    assert_eq!(found, Ok("src/a/notes.md:1: print less\n".into()));
+    let found = search(&[("pattern", "os".into()), ("path", "src/b.py".into())]).await;
+    assert_eq!(found, Ok("src/b.py:1: import os\n".into()));
+    save(&tools, "many.txt", &"x\n".repeat(490)).await.unwrap();
+    save(&tools, "more.txt", &"x\n".repeat(490)).await.unwrap();
+    let Ok(Value::Str(found)) = search(&[("pattern", "^x$".into())]).await else { panic!("no text") };
+    assert_eq!(found.lines().count(), 501);
+    assert!(found.ends_with("… there are more than 500 lines; search for less, or in fewer files\n"));
+    assert!(
+        search(&[("pattern", "(".into())]).await.unwrap_err().starts_with("the regular expression `(` cannot be read")
+    );
+}
+
+#[tokio::test]
 async fn no_path_leads_out() {
     let outer = tempfile::tempdir().unwrap();
     std::fs::write(outer.path().join("secret.txt"), "secret").unwrap();
