@@ -194,7 +194,11 @@ async fn a_model_is_asked_once() {
         ScriptEntry::reply("[]"),
         ScriptEntry::reply("x".repeat(300_000)),
     ];
-    let llm = Arc::new(Noting { script: Script::from_entries("m", entries), purposes: Mutex::default(), told: Mutex::default() });
+    let llm = Arc::new(Noting {
+        script: Script::from_entries("m", entries),
+        purposes: Mutex::default(),
+        told: Mutex::default(),
+    });
     let classifier = ModelClassifier::new(llm.clone());
     assert_eq!(&*classifier.id(), "model:script:m");
     let judge = async || classifier.judge(Arc::new(contact())).await;
@@ -223,7 +227,11 @@ async fn of_many_skills_those_that_fit_are_shown() {
     for (budget, n_shown) in [(2_000, 33), (100_000, 101)] {
         let whole = regex::Regex::new("(?s).*").unwrap();
         let entries = vec![ScriptEntry { when: Some(whole), ..ScriptEntry::reply("[\"Skill90:T1\"]") }];
-        let llm = Arc::new(Noting { script: Script::from_entries("m", entries), purposes: Mutex::default(), told: Mutex::default() });
+        let llm = Arc::new(Noting {
+            script: Script::from_entries("m", entries),
+            purposes: Mutex::default(),
+            told: Mutex::default(),
+        });
         let classifier = ModelClassifier::new(llm.clone()).with_budget(budget);
         assert_eq!(classifier.judge(Arc::new(question.clone())).await, matched(Judge::Model, &[90], None));
         let told = llm.told.lock().unwrap().clone();

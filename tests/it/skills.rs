@@ -6,6 +6,7 @@ use fastrand::Rng;
 use playhouse::lang::{LoadOptions, Loaded, Readings, SourceText, load_again};
 
 use crate::made_up::made_up;
+use crate::run::Run;
 use crate::world::{Chunking, World, begin, parse, play};
 
 /// How a skill that was called ends.
@@ -202,5 +203,55 @@ fn what_was_read_of_a_skill_is_no_help_for_another_file() {
         let roots = vec![files[now].clone()];
         let again = load_again(before, roots.clone(), &mut |_| Err("none".to_owned()), &LoadOptions::default()).0;
         assert_eq!(format!("{:?}", again.program), format!("{:?}", read(roots).0.program));
+    }
+}
+
+/// Two skills that other people wrote, as they are, from beginning to end: one reads a file beside it and runs a script of its
+/// folder, the other runs commands and asks. Both return to the line after their call.
+#[test]
+#[ignore = "needs skills that are not ours to copy: SKILLS names a folder with `anthropics` and `superpowers/skills`"]
+fn skills_of_others_are_played() {
+    let corpus = std::env::var("SKILLS").expect("SKILLS names a folder");
+    let (testing, finishing) = (
+        format!("{corpus}/anthropics/webapp-testing"),
+        format!("{corpus}/superpowers/skills/finishing-a-development-branch"),
+    );
+    let program = format!(
+        "# Desk\n\n!import {testing}\n!import {finishing}\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n\
+         - $found = WebappTesting(\"the page index.html\")\n- Use the finishing-a-development-branch skill\n\
+         - Say \"The page is {{$found}}, the branch is done.\"\n"
+    );
+    let lines = [
+        r#"{"at":"01","call":"RunCommand","args":{"command":"python3 ${CLAUDE_SKILL_DIR}/scripts/with_server.py --help"}}
+{"at":"01","call":"ReadSkillFile","args":{"path":"examples/element_discovery.py","lines":8}}
+{"at":"01","wait":"calls"}"#,
+        r#"{"at":"02","call":"SaveFile","args":{"path":"index.html","text":"<button>Go</button>"}}
+{"at":"02","wait":"calls"}"#,
+        r#"{"at":"03","think":"the selector is button"}
+{"at":"03","return":"fine"}"#,
+        r#"{"at":"01","call":"RunCommand","args":{"command":"test -f index.html && echo 1 passed"}}
+{"at":"01","wait":"calls"}"#,
+        r#"{"at":"02","think":"a plain repository"}
+{"at":"03","think":"main"}
+{"at":"04","say":"1. Merge 2. Push 3. Keep 4. Discard?"}
+{"at":"04","wait":"user"}"#,
+        r#"{"at":"05","think":"kept"}
+{"at":"05","return":"kept"}"#,
+        r#"{"at":"06","skip":"kept as it is"}
+{"at":"06","return":"kept"}"#,
+    ];
+    let script: String = lines.iter().map(|reply| format!("{}\n", serde_json::json!({ "reply": reply }))).collect();
+    let run = Run::new()
+        .program(&program)
+        .script(&script)
+        .line("run program.md --model script:script.jsonl --events events.jsonl")
+        .stdin("y\ny\n3\n")
+        .done();
+    let run = run.stdout("1. Merge 2. Push 3. Keep 4. Discard?\nThe page is fine, the branch is done.\n").code(0);
+    let events = run.read("events.jsonl");
+    for part in
+        ["usage: with_server.py", "sync_playwright", "1 passed", "\"lines\":[\"06\"],\"reason\":\"kept as it is\""]
+    {
+        assert!(events.contains(part), "{part}\n{events}");
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use crate::host::documents::vectors::Vectors;
 use crate::host::documents::schema::WORDS;
+use crate::host::documents::vectors::Vectors;
 use crate::host::documents::words::{identifier_parts, wanted};
 use crate::host::documents::{Index, IndexError, IndexFault};
 
