@@ -117,6 +117,8 @@ pub struct Config {
     pub session: SessionOptions,
     /// Sessions that may be live in a process.
     pub max_sessions: usize,
+    /// Characters of descriptions of skills that a classifier is shown.
+    pub skills_budget: usize,
     /// How many votes a judge has, more than half of which make a no.
     pub judge_votes: NonZeroU32,
     /// The file that says some of it, if there is one.
@@ -235,6 +237,11 @@ pub fn child_environment() -> Vec<(String, String)> {
     found.chain([(DEPTH.to_owned(), depth.saturating_add(1).to_string())]).collect()
 }
 
+/// The program that runs: `playhouse`, if its command line asks.
+pub fn own_executable() -> Option<Arc<Path>> {
+    std::env::current_exe().ok().map(Arc::from)
+}
+
 /// Where a service manager hears how a service is (`sd_notify(3)`).
 #[allow(clippy::disallowed_methods)]
 pub fn notify_socket() -> Option<PathBuf> {
@@ -324,6 +331,7 @@ impl Config {
                 ..defaults
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
+            skills_budget: file.skills.budget,
             judge_votes: file.judge_votes.unwrap_or(VOTES),
             file: Some(file.path.clone()).filter(|path| !path.as_os_str().is_empty()),
             sessions_place: environment.sessions_place(),

@@ -30,7 +30,12 @@ fn trigger(playbook: u32) -> TriggerId {
 fn candidates(lines: &str) -> Vec<Candidate> {
     let candidate = |(index, line): (usize, &str)| {
         let (name, text) = line.split_once(": ").unwrap();
-        Candidate { trigger: trigger(index as u32), name: name.into(), text: text.replace(" / ", "\n  ").into() }
+        Candidate {
+            trigger: trigger(index as u32),
+            name: name.into(),
+            text: text.replace(" / ", "\n  ").into(),
+            is_skill: false,
+        }
     };
     lines.lines().enumerate().map(candidate).collect()
 }
@@ -150,10 +155,11 @@ fn what_rules_make_of_words() {
     });
 }
 
-/// A model that notes who asks.
+/// A model that notes who asks, and what it is told last.
 struct Noting {
     script: Script,
     purposes: Mutex<Vec<Purpose>>,
+    told: Mutex<String>,
 }
 
 impl Llm for Noting {
@@ -163,6 +169,7 @@ impl Llm for Noting {
 
     fn request(&self, request: LlmRequest) -> ReplyStream {
         self.purposes.lock().unwrap().push(request.purpose);
+        *self.told.lock().unwrap() = request.messages.last().unwrap().text.to_string();
         self.script.request(request)
     }
 
@@ -187,7 +194,11 @@ async fn a_model_is_asked_once() {
         ScriptEntry::reply("[]"),
         ScriptEntry::reply("x".repeat(300_000)),
     ];
-    let llm = Arc::new(Noting { script: Script::from_entries("m", entries), purposes: Mutex::default() });
+    let llm = Arc::new(Noting {
+        script: Script::from_entries("m", entries),
+        purposes: Mutex::default(),
+        told: Mutex::default(),
+    });
     let classifier = ModelClassifier::new(llm.clone());
     assert_eq!(&*classifier.id(), "model:script:m");
     let judge = async || classifier.judge(Arc::new(contact())).await;
@@ -203,6 +214,30 @@ async fn a_model_is_asked_once() {
     let Verdict::Failed { reason } = judge().await else { panic!() };
     assert!(reason.contains("the answer has no end"), "{reason}");
     assert_eq!(*llm.purposes.lock().unwrap(), [Purpose::Classifier; 6]);
+}
+
+/// Of more skills than a classifier can be shown those are that share words with the user's; other triggers always.
+#[tokio::test]
+async fn of_many_skills_those_that_fit_are_shown() {
+    let line = |n: usize| format!("Skill{n}:T1: Mends {} of kind {n}", if n == 90 { "teapots" } else { "things" });
+    let lines: Vec<String> = (0..100).map(line).chain(["Contact:T1: When the user is angry".to_owned()]).collect();
+    let mut question = question(&lines.join("\n"), "user_message: - -> \"my teapot is broken\"");
+    question.user = Some("my teapot is broken".into());
+    question.candidates[..100].iter_mut().for_each(|candidate| candidate.is_skill = true);
+    for (budget, n_shown) in [(2_000, 33), (100_000, 101)] {
+        let whole = regex::Regex::new("(?s).*").unwrap();
+        let entries = vec![ScriptEntry { when: Some(whole), ..ScriptEntry::reply("[\"Skill90:T1\"]") }];
+        let llm = Arc::new(Noting {
+            script: Script::from_entries("m", entries),
+            purposes: Mutex::default(),
+            told: Mutex::default(),
+        });
+        let classifier = ModelClassifier::new(llm.clone()).with_budget(budget);
+        assert_eq!(classifier.judge(Arc::new(question.clone())).await, matched(Judge::Model, &[90], None));
+        let told = llm.told.lock().unwrap().clone();
+        assert_eq!(told.lines().filter(|line| line.contains(":T1: ")).count(), n_shown);
+        assert!(told.contains("Skill90:T1") && told.contains("Contact:T1"), "{told}");
+    }
 }
 
 /// What comes of a question, and after how long.

@@ -27,6 +27,8 @@ pub(crate) fn tool(line: &str) -> ToolSignature {
                 "read_only" => tool.effect = EffectClass::ReadOnly,
                 "idempotent" => tool.effect = EffectClass::Idempotent,
                 "ask" => tool.approval = Approval::Ask,
+                "unpermitted" => tool.approval = Approval::Unpermitted,
+                "for_skills" => tool.is_for_skills = true,
                 other => panic!("{other} is no word about a tool"),
             },
             Some(("schema", schema)) => tool.schema = Some(schema.into()),

@@ -63,6 +63,18 @@ fn system_message_of_a_skill() {
     golden::compare("prompts/skill.system.golden", &machine("reply-desk").system_message(AgentId(1)));
 }
 
+/// The same with the tools that it expects, and with somebody to hand a part of its task to.
+#[test]
+fn system_message_of_a_skill_with_tools() {
+    let program = "--- program\n# A\n## Main\n### Steps\n- Review()\n=== SKILL.md\n---\nname: review\ndescription: Reviews.\n\
+                   disallowed-tools: Write\n---\nLet a subagent read it.\n--- tools\nReadSkillFile(path) for_skills\n\
+                   RunCommand(command) for_skills\nSaveFile(path, text) for_skills\nMail(to)\n";
+    let message = begin(&parse(program)).system_message(AgentId(1));
+    let own = |text: &str| text.split("# Examples").next().map(|rules| rules.split("\n8. ").last().unwrap().to_owned());
+    let tail = message.rfind("# Playbooks you can call").map(|at| &message[at..]);
+    golden::compare("prompts/skill_tools.system.golden", &format!("{}{}", own(&message).unwrap(), tail.unwrap()));
+}
+
 /// The example of a loop in words stands where the model has one to do, and not for the interpreter's.
 #[test]
 fn loops_in_words_are_explained_where_there_are_such() {

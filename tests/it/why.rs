@@ -208,7 +208,7 @@ fn how_all_triggers_stand() {
         ]),
         "  A:T1 active, holds\n  B:T1 holds\n  C:T1 active\n  2 others not active\n"
     );
-    let candidate = |name: &str| Candidate { trigger: MOOD, name: name.into(), text: "x".into() };
+    let candidate = |name: &str| Candidate { trigger: MOOD, name: name.into(), text: "x".into(), is_skill: false };
     let question = Question {
         question: QuestionId(1),
         place: place(0, 1).unwrap(),

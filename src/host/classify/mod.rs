@@ -10,6 +10,7 @@ pub mod recorded;
 pub mod rules;
 pub mod script;
 mod script_file;
+pub mod shortlist;
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use crate::host::classify::shortlist::{BUDGET, shortened};
 use crate::host::classify::{TriggerClassifier, VerdictFuture, prompt};
 use crate::host::llm::answer::{json_in, read};
 use crate::host::llm::{Llm, LlmRequest, Purpose, behind_think};
@@ -24,12 +25,25 @@ const SHOWN_CHARACTERS: usize = 200;
 #[derive(Clone)]
 pub struct ModelClassifier {
     llm: Arc<dyn Llm>,
+    /// Characters of descriptions of skills that it is shown.
+    budget: usize,
 }
 
 impl ModelClassifier {
     /// A classifier that asks this model, which may be the session's own.
     pub fn new(llm: Arc<dyn Llm>) -> ModelClassifier {
-        ModelClassifier { llm }
+        ModelClassifier { llm, budget: BUDGET }
+    }
+
+    /// The same, which is shown so many characters of descriptions of skills; of more, some skills.
+    #[must_use]
+    pub fn with_budget(self, budget: usize) -> ModelClassifier {
+        ModelClassifier { budget, ..self }
+    }
+
+    fn request(&self, question: &Question) -> LlmRequest {
+        let messages = prompt::messages(&shortened(question, self.budget));
+        LlmRequest { purpose: Purpose::Classifier, messages, schema: None, turn: None }
     }
 }
 
@@ -43,7 +57,7 @@ impl TriggerClassifier for ModelClassifier {
     }
 
     fn judge(&self, question: Arc<Question>) -> VerdictFuture {
-        let reply = self.llm.request(request(&question));
+        let reply = self.llm.request(self.request(&question));
         Box::pin(async move {
             match read(reply, MAX_BYTES).await {
                 Ok((text, usage)) => match read_answer(&text, &question.candidates) {
@@ -63,12 +77,8 @@ impl TriggerClassifier for ModelClassifier {
     }
 
     fn replayed(&self, question: &Question) {
-        self.llm.replayed(&request(question));
+        self.llm.replayed(&self.request(question));
     }
-}
-
-fn request(question: &Question) -> LlmRequest {
-    LlmRequest { purpose: Purpose::Classifier, messages: prompt::messages(question), schema: None, turn: None }
 }
 
 /// The candidates that an answer names, in the question's order; none if there is no list in it.

@@ -18,8 +18,16 @@ const VERSION: i32 = 1;
 /// How long a write waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// `words` holds no text of its own: `text` is a chunk with its title and headings, `parts` are the parts of its identifiers,
-/// which count half. In `triple`, keys are names as they are compared.
+/// What words are found in. It holds no text of its own: `text` is a chunk with its title and headings, `parts` are the parts
+/// of its identifiers, which count half.
+pub(super) const WORDS: &str = "
+    CREATE VIRTUAL TABLE words USING fts5(
+        text, parts, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+    );
+    INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.5)');
+";
+
+/// The other tables. In `triple`, keys are names as they are compared.
 const TABLES: &str = "
     CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE root (path TEXT PRIMARY KEY, include TEXT NOT NULL, deleted INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -41,10 +49,6 @@ const TABLES: &str = "
         content TEXT NOT NULL
     ) STRICT;
     CREATE INDEX chunk_of_document ON chunk (document);
-    CREATE VIRTUAL TABLE words USING fts5(
-        text, parts, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
-    );
-    INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.5)');
     CREATE TABLE vector (chunk INTEGER PRIMARY KEY, scale REAL NOT NULL, numbers BLOB NOT NULL) STRICT;
     CREATE TABLE triple (
         id INTEGER PRIMARY KEY,
@@ -65,7 +69,7 @@ const TABLES: &str = "
 /// Makes the tables in an empty database.
 pub(super) fn make(connection: &Connection) -> rusqlite::Result<()> {
     let numbers = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};");
-    connection.execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} {numbers} COMMIT;"))
+    connection.execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} {WORDS} {numbers} COMMIT;"))
 }
 
 impl Index {

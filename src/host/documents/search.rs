@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
+use crate::host::documents::schema::WORDS;
 use crate::host::documents::vectors::Vectors;
-use crate::host::documents::words::wanted;
+use crate::host::documents::words::{identifier_parts, wanted};
 use crate::host::documents::{Index, IndexError, IndexFault};
 
 /// The length of the lists that are made one.
@@ -104,15 +105,11 @@ impl Index {
 
     /// Chunks that hold words of a question, the best first.
     fn by_words(&self, question: &str) -> Result<Vec<i64>, IndexError> {
-        // Words are letters and digits, so nothing of the question is read as SQLite's language.
-        let words: Vec<String> = wanted(question).iter().map(|word| format!("\"{word}\"")).collect();
-        if words.is_empty() {
-            return Ok(Vec::new());
-        }
+        let Some(words) = any_of(question) else { return Ok(Vec::new()) };
         self.run(|connection| {
             let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2";
             let mut statement = connection.prepare(sql)?;
-            statement.query_map(params![words.join(" OR "), N_CANDIDATES], |row| row.get(0))?.collect()
+            statement.query_map(params![words, N_CANDIDATES], |row| row.get(0))?.collect()
         })
     }
 
@@ -250,4 +247,27 @@ impl<'s> Source<'s> {
             None => Source { path: named, lines: None },
         }
     }
+}
+
+/// A question in SQLite's language: any of its words. None: it has none.
+fn any_of(question: &str) -> Option<String> {
+    // Words are letters and digits, so nothing of the question is read as that language.
+    let words: Vec<String> = wanted(question).iter().map(|word| format!("\"{word}\"")).collect();
+    (!words.is_empty()).then(|| words.join(" OR "))
+}
+
+/// Those of some texts that hold words of a question, by their places among them, the best first, up to `top`.
+///
+/// # Errors
+/// SQLite cannot.
+pub(crate) fn best_of(question: &str, texts: &[String], top: usize) -> rusqlite::Result<Vec<usize>> {
+    let Some(words) = any_of(question) else { return Ok(Vec::new()) };
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch(WORDS)?;
+    let mut add = connection.prepare("INSERT INTO words (rowid, text, parts) VALUES (?1, ?2, ?3)")?;
+    for (index, text) in texts.iter().enumerate() {
+        add.execute(params![index, text, identifier_parts(text).join(" ")])?;
+    }
+    let mut find = connection.prepare("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2")?;
+    find.query_map(params![words, top], |row| row.get(0))?.collect()
 }

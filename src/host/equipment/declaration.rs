@@ -16,6 +16,7 @@ use crate::host::tool::policy::{Policies, ToolPolicy};
 use crate::lang::expr::scan_name;
 use crate::lang::program::{FrontMatter, ToolList};
 use crate::lang::source::keys::DECLARATIONS;
+use crate::lang::source::skill::folder_of;
 use crate::span::{LineIndex, Sources};
 use crate::value::{Map, Value};
 
@@ -131,6 +132,8 @@ pub struct Declarations {
     /// The built-in tools that the program may have, and why: those that its text names, and those that the list of
     /// allowed tools does.
     pub builtins: Vec<(&'static str, String)>,
+    /// Those of them that are there for skills alone.
+    pub for_skills: Vec<&'static str>,
 }
 
 /// What a program's files say.
@@ -154,9 +157,11 @@ impl Declarations {
         }
         all.prices = prices(configured)?;
         let allowed = all.policies.list.allow.clone().unwrap_or_default();
+        // In the words of a skill nothing is a name of ours.
+        let (skills, texts): (Vec<_>, Vec<_>) = program.texts.iter().partition(|(file, _)| folder_of(file).is_some());
         let named = |name: &str| {
             let (file, text, at) =
-                program.texts.iter().find_map(|(file, text)| Some((file, text, builtin::named_at(name, text)?)))?;
+                texts.iter().find_map(|(file, text)| Some((file, text, builtin::named_at(name, text)?)))?;
             Some(format!("named in {file}:{}", LineIndex::new(text).line_column(at).0))
         };
         let listed = |name: &str| {
@@ -165,6 +170,13 @@ impl Declarations {
         };
         let wanted = |name: &'static str| Some((name, named(name).or_else(|| listed(name))?));
         all.builtins = builtin::names().filter_map(wanted).collect();
+        if let Some((file, _)) = skills.first() {
+            let is_named = |name: &str| all.builtins.iter().any(|(builtin, _)| *builtin == name);
+            let expected = builtin::FOR_SKILLS.into_iter().filter(|name| !is_named(name));
+            all.for_skills = expected.filter(|name| builtin::names().any(|known| known == *name)).collect();
+            let why = format!("expected by the skill {file}");
+            all.builtins.extend(all.for_skills.iter().map(|name| (*name, why.clone())));
+        }
         let names = all.plugins.iter().map(|plugin| (&plugin.name, &plugin.place));
         for server in &all.servers {
             if let Some((_, place)) = names.clone().find(|(name, _)| **name == server.name) {

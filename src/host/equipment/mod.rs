@@ -29,8 +29,8 @@ use crate::host::tool::plugin::{self, Packages, Plugin, PluginOptions};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::{Retrieval, no_index};
 use crate::host::tool::sql::{SQL_QUERY, add_sql_tools};
-use crate::host::tool::workspace::command::RUN_COMMAND;
 use crate::lang::program::ToolNames;
+use crate::lang::program::permits::RUN_COMMAND;
 use crate::value::{Map, Value};
 use crate::vm::protocol::EffectClass;
 
@@ -183,6 +183,7 @@ impl Equipment {
             self.tools.replace(tool.clone())?;
             self.explain(|_| format!("canned in {}", file.display()));
         }
+        self.tools.keep_for_skills(&declared.for_skills);
         self.check_rules(declared)?;
         self.warn_of_lowering(declared);
         Ok(())

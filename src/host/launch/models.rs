@@ -223,7 +223,7 @@ impl Launch {
                      as in `--classifier model:openai:NAME`",
                 ));
             }
-            Ok(Arc::new(ModelClassifier::new(llm)))
+            Ok(Arc::new(ModelClassifier::new(llm).with_budget(config.skills_budget)))
         };
         let classifier: Arc<dyn TriggerClassifier> = match id {
             ClassifierId::Off => Arc::new(Off),

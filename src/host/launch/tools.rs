@@ -155,8 +155,8 @@ impl Launch {
             self.workshop.trust.check(written)?;
         }
         let file = self.file_config(first)?;
-        let declared = Declarations::read(&file.declared, program)?;
-        self.workshop.trust.check_commands(&declared)?;
+        let mut declared = Declarations::read(&file.declared, program)?;
+        self.workshop.trust.check_commands(&mut declared)?;
         let environment = child_environment();
         let sandbox =
             Sandbox::new(file.skills.sandbox, self.workshop.environment.executable.clone(), environment.clone());

@@ -5,7 +5,7 @@ use ipnet::IpNet;
 
 use crate::host::config::ConfigError;
 use crate::host::equipment::declaration::{Declarations, Source, Written};
-use crate::host::tool::workspace::command::RUN_COMMAND;
+use crate::lang::program::permits::RUN_COMMAND;
 use crate::value::{Map, Value};
 
 /// What the front matter of programs may name.
@@ -58,12 +58,16 @@ impl Trust {
     }
 
     /// Whether a program may have the tools that it names: one that runs commands only if the operator's list of tools
-    /// names it, too.
+    /// names it, too. Its skills do without.
     ///
     /// # Errors
     /// It may not.
-    pub(super) fn check_commands(&self, declared: &Declarations) -> Result<(), ConfigError> {
+    pub(super) fn check_commands(&self, declared: &mut Declarations) -> Result<(), ConfigError> {
         let Trust::Only(Allowed { commands: false, .. }) = self else { return Ok(()) };
+        if let Some(index) = declared.for_skills.iter().position(|name| *name == RUN_COMMAND) {
+            declared.for_skills.swap_remove(index);
+            declared.builtins.retain(|(name, _)| *name != RUN_COMMAND);
+        }
         let mut builtins = declared.builtins.iter();
         let Some((name, why)) = builtins.find(|(name, _)| *name == RUN_COMMAND) else { return Ok(()) };
         let allowed = declared.policies.list.allow.iter().flatten();

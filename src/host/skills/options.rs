@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::host::classify::shortlist::BUDGET;
+
 /// `[skills]`. Each table below it is that of the skill of this name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -56,6 +58,6 @@ pub enum SkillMode {
 
 impl Default for SkillsOptions {
     fn default() -> SkillsOptions {
-        SkillsOptions { discover: false, budget: 8_000, sandbox: SandboxKind::System, skills: BTreeMap::new() }
+        SkillsOptions { discover: false, budget: BUDGET, sandbox: SandboxKind::System, skills: BTreeMap::new() }
     }
 }

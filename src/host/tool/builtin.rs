@@ -10,10 +10,12 @@ use crate::host::tool::arguments::tool;
 use crate::host::tool::generate::LlmGenerate;
 use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::retrieval::Retrieval;
-use crate::host::tool::workspace::command::{Commands, RUN_COMMAND, RunCommand};
+use crate::host::tool::workspace::command::{Commands, RunCommand};
+use crate::host::tool::workspace::skill_file::ReadSkillFile;
 use crate::host::tool::workspace::{FileTool, Work};
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::TypeKind;
+use crate::lang::program::permits::{READ_SKILL_FILE, RUN_COMMAND};
 use crate::value::{Map, Value};
 use crate::vm::plan::LLM_GENERATE;
 use crate::vm::protocol::{EffectClass, ToolSignature};
@@ -22,7 +24,7 @@ use crate::vm::protocol::{EffectClass, ToolSignature};
 type Make = fn(&Ground<'_>) -> Arc<dyn Tool>;
 
 /// The built-in tools, by name.
-const TOOLS: [(&str, Make); 15] = [
+const TOOLS: [(&str, Make); 16] = [
     ("LoadFile", |ground| ground.file(Work::Load)),
     ("SaveFile", |ground| ground.file(Work::Save)),
     ("ListFiles", |ground| ground.file(Work::List)),
@@ -30,6 +32,7 @@ const TOOLS: [(&str, Make); 15] = [
     ("FindFiles", |ground| ground.file(Work::Find)),
     ("SearchFiles", |ground| ground.file(Work::Search)),
     (RUN_COMMAND, |ground| Arc::new(RunCommand::new(ground.directory, ground.commands))),
+    (READ_SKILL_FILE, |ground| Arc::new(ReadSkillFile::new(ground.max_bytes))),
     ("Now", |ground| Arc::new(Now { clock: ground.clock.clone() })),
     (LLM_GENERATE, |_| Arc::new(LlmGenerate)),
     (Retrieval::Search.name(), |ground| Retrieval::Search.on(ground.indexes)),
@@ -39,6 +42,10 @@ const TOOLS: [(&str, Make); 15] = [
     (Retrieval::EmbeddedChunks.name(), |ground| Retrieval::EmbeddedChunks.on(ground.indexes)),
     (Retrieval::VectorSearch.name(), |ground| Retrieval::VectorSearch.on(ground.indexes)),
 ];
+
+/// Those that skills expect, whose texts name them in the words of other programs: a program that has a skill has these.
+pub const FOR_SKILLS: [&str; 8] =
+    [READ_SKILL_FILE, "LoadFile", "SaveFile", "ListFiles", "EditFile", "FindFiles", "SearchFiles", RUN_COMMAND];
 
 /// What built-in tools stand on.
 pub struct Ground<'a> {

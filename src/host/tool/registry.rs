@@ -60,6 +60,7 @@ struct Tools {
     signatures: OnceLock<Arc<[ToolSignature]>>,
 }
 
+#[derive(Clone)]
 struct Entry {
     tool: Arc<dyn Tool>,
     signature: ToolSignature,
@@ -107,6 +108,17 @@ impl Registry {
             self.change(|tools| tools.insert(name, entry));
         }
         Ok(())
+    }
+
+    /// Keeps tools of these names for skills ([`ToolSignature::is_for_skills`]).
+    pub fn keep_for_skills(&self, names: &[&str]) {
+        self.change(|tools| {
+            for name in names {
+                if let Some(entry) = tools.get_mut(*name) {
+                    Arc::make_mut(entry).signature.is_for_skills = true;
+                }
+            }
+        });
     }
 
     /// Puts `tools` into the place of all whose names begin with `prefix`: a server has others now.

@@ -39,7 +39,9 @@ pub fn explain_with(program: &Program, about: &dyn Fn(&str) -> Vec<String>) -> S
     let agents = if matches!(program.entry, Entry::Plan(_)) { &[][..] } else { &program.agents[..] };
     for agent in agents {
         explain_agent(&mut text, agent);
+        // What a skill hands a part of its task to is a part of the skill.
         let implicit = program.playbooks.iter().rev().take_while(|playbook| playbook.implicit);
+        let implicit = implicit.filter(|playbook| !playbook.public);
         let implicit = implicit.filter(|playbook| playbook.agent == agent.id);
         for playbook in agent.playbooks.iter().map(|id| program.playbook(*id)).chain(implicit) {
             explain_playbook(&mut text, &analysis, about, playbook, &callers[playbook.id.0 as usize]);
@@ -280,6 +282,7 @@ pub fn trigger_kind(trigger: &Trigger) -> String {
         }
         TriggerKind::Silence { after_ms } => format!("after {} of silence", time_text(*after_ms)),
         TriggerKind::Signal(name) => format!("event {name} arrives"),
+        TriggerKind::Command(name) => format!("the user writes /{name}"),
         TriggerKind::Condition(condition) => format!("condition: {condition}"),
         TriggerKind::Changes(changed) => format!("changes: {}", names(changed)),
         TriggerKind::Semantic if trigger.at_turn_end => {

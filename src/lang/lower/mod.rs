@@ -29,10 +29,11 @@ use crate::lower::load::{Files, load_files};
 use crate::lower::names::sort_names;
 use crate::lower::playbooks::{PlaybookDraft, root_playbook};
 use crate::lower::settings::{ToolsOf, read_tools};
+use crate::lower::skills::{add_triggers, delegate_of};
 use crate::plan::{Plan, PlanId, read_plan};
 use crate::program::{
     Agent, AgentId, AgentKind, Entry, FrontMatter, Playbook, PlaybookId, Program, Signature, ToolList, ToolNames,
-    Trigger, TriggerIndex, TriggerKind, USER_MESSAGE,
+    Trigger, TriggerKind, USER_MESSAGE, triggers_of,
 };
 use crate::source::ast::Body;
 use crate::source::front_matter::meant_key;
@@ -136,9 +137,19 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
         sort_names_of(&mut root, known.declared(plan.agent.id));
         playbooks.push(root);
     }
-    for agent in &mut agents {
+    for index in 0..playbooks.len() {
+        let delegate = delegate_of(&playbooks[index], playbook_id(playbooks.len()));
+        if let Some(skill) = &mut playbooks[index].skill {
+            skill.delegate = delegate.as_ref().map(|delegate| delegate.id);
+        }
+        playbooks.extend(delegate);
+    }
+    for agent in &agents {
         find_topics(agent, &mut playbooks);
-        agent.triggers = TriggerIndex::new(agent.playbooks.iter().flat_map(|id| &playbooks[id.0 as usize].triggers));
+    }
+    add_triggers(&mut playbooks);
+    for agent in &mut agents {
+        agent.triggers = triggers_of(agent, &playbooks);
     }
     let settings = read_settings(&files, &mut diagnostics);
     let tools = read_tool_list(&files, &tools, &mut diagnostics);

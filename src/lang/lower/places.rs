@@ -112,7 +112,10 @@ places! {
     AgentTree { heading, body, playbooks; }
     HeadingTree { marks, title; }
     PlaybookTree { heading, body, sections, span, skill; }
-    SkillTree { body; name, description, has_hint }
+    SkillTree {
+        body;
+        name, description, has_hint, allowed_tools, disallowed_tools, begins_by_description, begins_by_name
+    }
     ast::Body { metadata, near_metadata, text, items, fences, imports, unknown_headings; }
     Metadata { key, value; }
     Section { heading, text, items, other; kind }
@@ -169,6 +172,7 @@ impl Places for TriggerKind {
             | TriggerKind::Clock { .. }
             | TriggerKind::Silence { .. }
             | TriggerKind::Signal(_)
+            | TriggerKind::Command(_)
             | TriggerKind::Changes(_)
             | TriggerKind::Semantic => {}
         }

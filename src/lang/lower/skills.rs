@@ -1,6 +1,8 @@
 //! Agent Skills as playbooks: one file is one agent with one playbook, whose lines are what its text tells to do (spec
 //! `skills.md`, "Reading").
 
+use std::collections::BTreeSet;
+
 use crate::english::callables::skill_identifier;
 use crate::english::items::read_item;
 use crate::english::outline::{Outline, OutlineLine};
@@ -9,12 +11,22 @@ use crate::english::reading::Surroundings;
 use crate::english::skill_calls::{due_skill, without_number};
 use crate::lower::flow::flow_graph;
 use crate::program::flow_graph::{EdgeKind, FlowGraph};
+use crate::program::permits::{DELEGATE, Permission, Permits};
 use crate::program::{
-    ARGUMENTS, AgentId, Arm, Body, Loop, Mode, Parameter, Playbook, PlaybookId, SkillText, Step, StepId, StepKind,
-    Type, TypeKind,
+    ARGUMENTS, AgentId, Arm, BegunBy, Body, Loop, Mode, Parameter, Playbook, PlaybookId, SkillText, Step, StepId,
+    StepKind, Trigger, TriggerId, TriggerKind, Type, TypeKind, USER_MESSAGE,
 };
 use crate::source::ast::{PlaybookTree, SkillTree};
 use crate::value::Value;
+
+/// The parameter of [`DELEGATE`].
+const TASK: &str = "task";
+
+/// Words for whoever does a part of a task.
+const DELEGATING: [&str; 5] = ["subagent", "sub-agent", "task tool", "`task`", "task("];
+
+/// What a model is told of a part of a skill's task.
+const DELEGATE_GOAL: &str = "Do what $task says and nothing else. Then `return` what has come of it.";
 
 impl SkillTree {
     /// What it is called by.
@@ -45,7 +57,13 @@ impl SkillTree {
             parameters: vec![parameter],
             public: true,
             own: [ARGUMENTS.into()].into(),
-            skill: Some(SkillText { summary, has_numbers }),
+            skill: Some(SkillText {
+                summary,
+                has_numbers,
+                permits: Permits::read(self.allowed_tools.as_deref(), &self.disallowed_tools),
+                begun_by: BegunBy { description: self.begins_by_description, user: self.begins_by_name },
+                delegate: None,
+            }),
             ..Playbook::default()
         }
     }
@@ -79,6 +97,60 @@ impl SkillTree {
         }
         text.push_str(&source[from..self.body.range().end]);
         text.trim().replace("\r\n", "\n")
+    }
+}
+
+/// What a skill hands a part of its task to, in a frame of its own, if its text speaks of such a thing.
+pub(super) fn delegate_of(skill: &Playbook, id: PlaybookId) -> Option<Playbook> {
+    let text = skill.description.to_lowercase();
+    let permits = &skill.skill.as_ref()?.permits;
+    let is_meant = permits.of(DELEGATE, None) == Permission::Given || DELEGATING.iter().any(|word| text.contains(word));
+    if !is_meant || permits.forbids(DELEGATE) {
+        return None;
+    }
+    let task = Parameter {
+        name: TASK.into(),
+        ty: Type { kind: TypeKind::Str, ..Type::ANY },
+        default: None,
+        description: "what is to be done, with all that must be known for it".into(),
+        span: Some(skill.title_span),
+    };
+    Some(Playbook {
+        id,
+        agent: skill.agent,
+        name: DELEGATE.into(),
+        title: DELEGATE.into(),
+        title_span: skill.title_span,
+        span: skill.title_span,
+        parameters: vec![task],
+        own: [TASK.into()].into(),
+        description: DELEGATE_GOAL.into(),
+        implicit: true,
+        public: true,
+        ..Playbook::default()
+    })
+}
+
+/// What begins skills without a line that calls them: their descriptions, but for those that a line calls, for these are
+/// called where their author says; and their names in a message.
+pub(super) fn add_triggers(playbooks: &mut [Playbook]) {
+    let calls = playbooks.iter().flat_map(|playbook| &playbook.steps).filter_map(|step| step.call()?.playbook);
+    let called: BTreeSet<PlaybookId> = calls.collect();
+    for playbook in playbooks.iter_mut() {
+        let Some(skill) = &playbook.skill else { continue };
+        let is_described = skill.begun_by.description && !skill.summary.is_empty() && !called.contains(&playbook.id);
+        let description = is_described.then(|| (skill.summary.clone(), TriggerKind::Semantic));
+        let name = || (format!("/{}", playbook.title).into(), TriggerKind::Command(playbook.title.clone()));
+        let name = skill.begun_by.user.then(name);
+        let trigger = |(index, (text, kind))| Trigger {
+            id: TriggerId { playbook: playbook.id, index },
+            text,
+            span: playbook.title_span,
+            kind,
+            names: vec![USER_MESSAGE.into()],
+            at_turn_end: false,
+        };
+        playbook.triggers = (0..).zip(description.into_iter().chain(name)).map(trigger).collect();
     }
 }
 

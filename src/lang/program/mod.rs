@@ -5,6 +5,7 @@ mod agent;
 pub mod builtins;
 pub mod flow_graph;
 mod ids;
+pub mod permits;
 mod playbook;
 mod step;
 mod tool_list;
@@ -15,7 +16,8 @@ use std::sync::Arc;
 use crate::plan::{Plan, PlanId};
 pub use crate::program::agent::{Agent, AgentKind, DeclaredVariable};
 pub use crate::program::ids::{AgentId, PlaybookId, StepId, TriggerId};
-pub use crate::program::playbook::{ARGUMENTS, Body, FrameLimits, Mode, OnLimit, Playbook, SkillText, one_of};
+use crate::program::permits::DELEGATE;
+pub use crate::program::playbook::{ARGUMENTS, BegunBy, Body, FrameLimits, Mode, OnLimit, Playbook, SkillText, one_of};
 pub use crate::program::step::{Argument, Arm, CallSite, Loop, Returned, Step, StepKind, Target};
 pub use crate::program::tool_list::{ToolList, ToolNames, fits};
 pub use crate::program::trigger_index::{
@@ -117,6 +119,11 @@ impl Program {
     pub fn find_playbook(&self, agent: AgentId, name: &str) -> Option<PlaybookId> {
         if let Some(&id) = self.agent(agent).playbooks.iter().find(|&&id| &*self.playbook(id).name == name) {
             return Some(id);
+        }
+        if name == DELEGATE
+            && let Some(skill) = self.skill_of(agent)
+        {
+            return skill.skill.as_ref().and_then(|skill| skill.delegate);
         }
         let Some((owner, name)) = name.split_once('.') else {
             let skill = self.playbooks.iter().find(|playbook| playbook.skill.is_some() && *playbook.name == *name);
@@ -248,4 +255,14 @@ impl Program {
             None
         }
     }
+}
+
+/// The triggers that hold while an agent's playbooks run: its own, and those of skills; while a skill runs, none.
+pub(crate) fn triggers_of(agent: &Agent, playbooks: &[Playbook]) -> TriggerIndex {
+    let own = agent.playbooks.iter().filter_map(|id| playbooks.get(id.0 as usize));
+    if own.clone().any(|playbook| playbook.skill.is_some()) {
+        return TriggerIndex::default();
+    }
+    let skills = playbooks.iter().filter(|playbook| playbook.skill.is_some());
+    TriggerIndex::new(own.chain(skills).flat_map(|playbook| &playbook.triggers))
 }

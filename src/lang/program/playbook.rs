@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::program::agent::Agent;
 use crate::program::flow_graph::FlowGraph;
 use crate::program::ids::{AgentId, PlaybookId, StepId};
+use crate::program::permits::Permits;
 use crate::program::step::Step;
 use crate::program::tool_list::ToolList;
 use crate::program::trigger_index::Trigger;
@@ -75,6 +76,22 @@ pub struct SkillText {
     pub summary: Arc<str>,
     /// Whether `$1` in its text is the first word that it is called with. Most texts that have it mean a shell's.
     pub has_numbers: bool,
+    /// What it says of tools.
+    pub permits: Permits,
+    /// Who may begin it besides the lines and models that call it.
+    pub begun_by: BegunBy,
+    /// The playbook of its agent that does a part of its task, [`DELEGATE`](crate::program::permits::DELEGATE); none: the
+    /// program is not whole.
+    pub delegate: Option<PlaybookId>,
+}
+
+/// Who may begin a skill without a line that calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BegunBy {
+    /// Whether its description is a trigger (not with `disable-model-invocation: true`).
+    pub description: bool,
+    /// Whether a user's message that begins with its name does it: `/pdf-forms a.pdf` (not with `user-invocable: false`).
+    pub user: bool,
 }
 
 /// The parameter of a skill: what it is called with, in words.

@@ -62,6 +62,9 @@ pub enum TriggerKind {
     Condition(Expr),
     /// `When $order_id changes`: the names, any of which changing fires.
     Changes(Vec<Arc<str>>),
+    /// `/pdf-forms a.pdf`: a message that begins with the name of a skill, which is called with the rest (spec `skills.md`,
+    /// "Triggers").
+    Command(Arc<str>),
     /// Anything else: the classifier judges it.
     Semantic,
     /// Waits for this and never fires: what a [mutant](crate::analysis::mutate) has taken out.
@@ -117,9 +120,19 @@ impl Trigger {
 }
 
 impl TriggerKind {
+    /// The words after the name, if it waits for this message.
+    pub fn words_of_command<'m>(&self, message: &'m str) -> Option<&'m str> {
+        let TriggerKind::Command(name) = self else { return None };
+        let rest = message.trim().strip_prefix('/')?.strip_prefix(&**name)?;
+        (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(rest.trim())
+    }
+
     /// Whether it is evaluated when a variable gets another value: not on beginnings, calls, time and events.
     pub fn waits_for_updates(&self) -> bool {
-        matches!(self, TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Semantic)
+        matches!(
+            self,
+            TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Command(_) | TriggerKind::Semantic
+        )
     }
 
     /// Whether it waits for calls of what `is_it` says yes to.
@@ -136,6 +149,7 @@ impl TriggerKind {
             | TriggerKind::Signal(_)
             | TriggerKind::Condition(_)
             | TriggerKind::Changes(_)
+            | TriggerKind::Command(_)
             | TriggerKind::Semantic => false,
         }
     }
@@ -165,7 +179,7 @@ pub struct TriggerIndex {
 }
 
 impl TriggerIndex {
-    /// The index of an agent with these triggers, in program order.
+    /// The index of these triggers, in program order.
     pub(crate) fn new<'a>(triggers: impl Iterator<Item = &'a Trigger>) -> Self {
         let mut index = TriggerIndex::default();
         for trigger in triggers {
@@ -180,7 +194,10 @@ impl TriggerIndex {
                     index.timers.push(trigger.id);
                 }
                 TriggerKind::Signal(_) => index.signals.push(trigger.id),
-                TriggerKind::Semantic | TriggerKind::Condition(_) | TriggerKind::Changes(_) => {
+                TriggerKind::Semantic
+                | TriggerKind::Condition(_)
+                | TriggerKind::Changes(_)
+                | TriggerKind::Command(_) => {
                     index.at_turn_end.extend(trigger.at_turn_end.then_some(trigger.id));
                     for name in &trigger.names {
                         index.naming.entry(name.clone()).or_default().push(trigger.id);

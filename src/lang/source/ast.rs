@@ -78,6 +78,14 @@ pub(crate) struct SkillTree {
     pub(crate) description: String,
     /// Whether it says which words it is called with.
     pub(crate) has_hint: bool,
+    /// `allowed-tools`, if it is there.
+    pub(crate) allowed_tools: Option<String>,
+    /// `disallowed-tools`; empty if it is not there.
+    pub(crate) disallowed_tools: String,
+    /// Not `disable-model-invocation: true`.
+    pub(crate) begins_by_description: bool,
+    /// Not `user-invocable: false`.
+    pub(crate) begins_by_name: bool,
     /// Where its text stands.
     pub(crate) body: Span,
 }

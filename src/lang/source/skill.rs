@@ -50,6 +50,8 @@ struct Field {
     place: Span,
     /// What stands after it; none: that is no text.
     text: Option<String>,
+    /// The texts of a list that stands after it.
+    items: Vec<String>,
 }
 
 /// The folder of the skill that a file of this name is, by its own name; none: the file is no skill. Empty: it is not known.
@@ -117,6 +119,10 @@ impl Skill {
             description: self.description(),
             // `argument-hint`, as others have it, or `arguments`.
             has_hint: self.fields.iter().any(|field| field.key.starts_with("argument")),
+            allowed_tools: self.allowed_tools(),
+            disallowed_tools: self.names("disallowed-tools").unwrap_or_default(),
+            begins_by_description: self.text("disable-model-invocation") != Some("true"),
+            begins_by_name: self.text("user-invocable") != Some("false"),
             body: self.body,
         };
         let (body, span) = (Body::default(), Span::new(file, 0, text.len()));
@@ -124,6 +130,17 @@ impl Skill {
         let agent = |heading, playbooks| AgentTree { heading, body: Body::default(), playbooks };
         let (preamble, agents) = (agent(None, Vec::new()), vec![agent(Some(heading), vec![playbook])]);
         FileTree { file, front_matter: None, lost_front_matter: None, preamble, agents }
+    }
+
+    /// The tools that it says it uses, as it says so; none: it says nothing.
+    pub fn allowed_tools(&self) -> Option<String> {
+        self.names("allowed-tools")
+    }
+
+    /// Names after a key: a text, or a list.
+    fn names(&self, key: &str) -> Option<String> {
+        let field = self.field(key)?;
+        Some(field.text.clone().unwrap_or_else(|| field.items.join(", ")))
     }
 
     /// The text of a key; none: it is not there, or is no text.
@@ -250,8 +267,10 @@ fn read_fields(file: FileId, text: &str, range: Range<usize>, findings: &mut Vec
 }
 
 fn field(key: &Node, value: &Node) -> Option<Field> {
-    let text = value.scalar().map(|scalar| scalar.text.clone());
-    Some(Field { key: key.scalar()?.text.clone(), place: key.span, text })
+    let text_of = |node: &Node| node.scalar().map(|scalar| scalar.text.clone());
+    let items = if let NodeKind::List(items) = &value.kind { &items[..] } else { &[] };
+    let items = items.iter().filter_map(text_of).collect();
+    Some(Field { key: text_of(key)?, place: key.span, text: text_of(value), items })
 }
 
 /// What YAML has and the format has not: lists and maps in brackets, and a key that stands twice.
@@ -320,7 +339,7 @@ fn by_lines(file: FileId, source: &str, start: usize) -> Vec<Field> {
             (Some((key, value)), _) => {
                 let place = Span::new(file, at, at + key.len());
                 let value = value.trim().trim_matches(['"', '\'', '|', '>']).trim().to_owned();
-                fields.push(Field { key: key.to_owned(), place, text: Some(value) });
+                fields.push(Field { key: key.to_owned(), place, text: Some(value), items: Vec::new() });
             }
             (None, Some(Field { text: Some(text), .. })) if line.starts_with([' ', '\t']) => {
                 if !text.is_empty() {

@@ -7,7 +7,7 @@ use playhouse_lang::spelling::nearest;
 
 use crate::calls::arguments::Resolved;
 use crate::calls::call::{Called, Callee};
-use crate::prompt::system::{Prompts, may_call};
+use crate::prompt::system::{Prompts, knows, may_call};
 use crate::protocol::ToolSignature;
 
 /// What one frame can call.
@@ -50,8 +50,8 @@ impl<'a> Callees<'a> {
             let signature = program.plans[id.0 as usize].signature();
             return Ok(Resolved { callee: Callee::Plan(id), signature, checks_itself: false });
         }
-        if let Some(tool) = ToolSignature::find(tools, name) {
-            if let Some(whose) = self.refusal(name) {
+        if let Some(tool) = ToolSignature::find(tools, name).filter(|tool| knows(program, agent, tool)) {
+            if let Some(whose) = self.refusal(tool) {
                 return Err(format!("`{name}` may not be called here: {whose} does not permit it"));
             }
             let (signature, checks_itself) = (tool.signature.clone(), tool.schema.is_some());
@@ -71,9 +71,9 @@ impl<'a> Callees<'a> {
     }
 
     /// Whose list does not permit a tool; none: it may be called.
-    fn refusal(self, tool: &str) -> Option<&'static str> {
+    fn refusal(self, tool: &ToolSignature) -> Option<&'static str> {
         match self.caller {
-            Some(playbook) => self.program.refusal(playbook, tool),
+            Some(playbook) => self.program.refusal(playbook, &tool.signature.name),
             None if !may_call(self.program, self.agent, tool) => Some("`tools` of the agent"),
             None => None,
         }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::program::permits::READ_SKILL_FILE;
 use playhouse_lang::value::Value;
 
 use crate::calls::arguments::{Resolved, describe_call};
@@ -166,7 +167,11 @@ impl Interpreter {
         match told {
             Ok(value) => {
                 let text = format!("{line} -> {}", shorten(&value, shown));
-                self.stack.chat_owner_mut().told.push_result(text);
+                let told = &mut self.stack.chat_owner_mut().told;
+                match reference(&queued, &value) {
+                    Some(reference) => told.push_reference(reference),
+                    None => told.push_result(text),
+                }
                 if let Some(name) = &queued.result_name {
                     let playbook = self.stack.top().executed();
                     match self.stack.wanted(playbook, name, value.value()) {
@@ -241,7 +246,7 @@ impl Interpreter {
             return self.report(asked);
         }
         queued.is_interrupted = outcome == CallOutcome::Interrupted;
-        let result = result_of(bound_outcome(outcome, bounds), queued.callee);
+        let result = result_of(bound_outcome(outcome, bounds), origin_of(queued));
         let finished = queued.finish(now, result);
         if let Fact::CallFinished { kind: CallKind::Model, ms, .. } = finished {
             self.counters.model_ms += ms;
@@ -328,8 +333,23 @@ impl Stack {
 }
 
 /// What came of a call, as the program is told.
-fn result_of(outcome: CallOutcome, callee: Callee) -> Result<Tracked, Arc<str>> {
-    let origin = if callee == Callee::Model { Origin::MODEL } else { Origin::TOOL };
+/// A file of a skill's folder as its model sees it.
+fn reference(queued: &QueuedCall, value: &Tracked) -> Option<String> {
+    let is_skills = *queued.name == *READ_SKILL_FILE && value.origin() == Origin::CODE && !value.is_secret();
+    let (_, path) = queued.arguments.first().filter(|_| is_skills)?;
+    Some(format!("REFERENCE {}\n{}", path.value().to_json(), value.value().as_str()?.trim_end()))
+}
+
+/// Where the result of a call comes from. A file of a skill's own folder is a part of its text.
+fn origin_of(queued: &QueuedCall) -> Origin {
+    match queued.callee {
+        Callee::Model => Origin::MODEL,
+        Callee::Tool(_) if *queued.name == *READ_SKILL_FILE => Origin::CODE,
+        Callee::Tool(_) | Callee::Playbook(_) | Callee::Plan(_) | Callee::Gone(_) => Origin::TOOL,
+    }
+}
+
+fn result_of(outcome: CallOutcome, origin: Origin) -> Result<Tracked, Arc<str>> {
     match outcome {
         CallOutcome::Value { value, secret } => Ok(Tracked::new(value, origin).secret_if(secret)),
         CallOutcome::Error(error) => Err(error),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use playhouse_lang::expr;
+use playhouse_lang::program::permits::{COMMAND, Permission, READ_SKILL_FILE, RUN_COMMAND};
 use playhouse_lang::value::{PathStep, Value};
 
 use crate::calls::call::{AskedBy, QueuedCall};
@@ -46,6 +47,11 @@ impl Stack {
     /// What stands between a queued call of a tool and its start.
     pub(super) fn clearance(&self, queued: &QueuedCall) -> Clearance {
         let Some(tool) = ToolSignature::find(&self.tools, &queued.name) else { return Clearance::Go };
+        let permission = self.permission(queued);
+        if permission == Permission::Denied {
+            let refusal = format!("{} was not called: the skill's own `disallowed-tools` forbid it", queued.name);
+            return Clearance::Refuse(refusal.into());
+        }
         // No model is shown a secret, whoever asks it.
         if *queued.name == *LLM_GENERATE
             && let Some((name, _)) = queued.arguments.iter().find(|(_, argument)| argument.is_secret())
@@ -58,7 +64,7 @@ impl Stack {
             Some((name, argument.origin(), rule.accepts))
         });
         let refused: Vec<(&Arc<str>, Origin, Origin)> = refused.collect();
-        if tool.approval == Approval::Never {
+        if !asks(tool.approval, permission) {
             if refused.is_empty() {
                 return Clearance::Go;
             }
@@ -93,6 +99,14 @@ impl Stack {
             })
             .collect();
         Clearance::Ask(format!("May I call {}({})?", queued.name, arguments.join(", ")).into())
+    }
+
+    /// What the skill that makes a call says of it. Its own files it reads whatever it says.
+    fn permission(&self, queued: &QueuedCall) -> Permission {
+        let skill = self.program.skill_of(queued.place.agent).and_then(|playbook| playbook.skill.as_ref());
+        let Some(skill) = skill.filter(|_| *queued.name != *READ_SKILL_FILE) else { return Permission::Unsaid };
+        let command = queued.arguments.iter().find(|(name, _)| *queued.name == *RUN_COMMAND && **name == *COMMAND);
+        skill.permits.of(&queued.name, command.and_then(|(_, command)| command.value().as_str()))
     }
 
     /// Puts the values of assets into the place of the arguments that name them, where the tool takes them.
@@ -146,6 +160,16 @@ impl Stack {
         };
         let at_step = |n_done| format!("the asset `{id}` has nothing at step {} of its path", n_done + 1);
         variable.value.at(path).map_err(at_step)
+    }
+}
+
+/// Whether a person is asked. A skill's permit takes the place of what nobody has decided; it lowers nothing that a person
+/// or a plugin has said.
+fn asks(approval: Approval, permission: Permission) -> bool {
+    match (approval, permission) {
+        (Approval::Ask, _) | (_, Permission::NotGiven) => true,
+        (Approval::Unpermitted, permission) => permission != Permission::Given,
+        (Approval::Never, _) => false,
     }
 }
 

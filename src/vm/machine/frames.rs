@@ -35,6 +35,7 @@ impl Interpreter {
             (Mode::Goal, _) => self.reached_heading(),
             (Mode::Steps, node) => self.arrive(node),
         }
+        self.run_first_commands();
     }
 
     /// Whether one more frame is allowed; else the session fails.

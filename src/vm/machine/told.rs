@@ -13,6 +13,7 @@ use crate::variables::scope::Stamp;
 pub(crate) struct Told {
     done: Lines,
     results: Lines,
+    references: Lines,
     meanwhile: Lines,
     suspended_since: Option<Stamp>,
     known_names: Vec<Arc<str>>,
@@ -118,6 +119,11 @@ impl Told {
         self.results.push(line);
     }
 
+    /// `REFERENCE`: a file of the skill that is executed.
+    pub(crate) fn push_reference(&mut self, text: String) {
+        self.references.push(text);
+    }
+
     /// `MEANWHILE`: something ran above the frame.
     pub(crate) fn push_meanwhile(&mut self, line: String) {
         self.meanwhile.push(line);
@@ -204,11 +210,15 @@ impl Told {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.is_silent() && self.done.is_empty() && self.results.is_empty() && self.suspended_since.is_none()
+        self.is_silent()
+            && self.done.is_empty()
+            && self.results.is_empty()
+            && self.references.is_empty()
+            && self.suspended_since.is_none()
     }
 
-    /// `DONE`, `RESULTS` and what is known of `MEANWHILE`.
-    pub(crate) fn blocks(&self) -> [Lines; 3] {
-        [self.done.clone(), self.results.clone(), self.meanwhile.clone()]
+    /// `DONE`, `RESULTS`, references, and what is known of `MEANWHILE`.
+    pub(crate) fn blocks(&self) -> [Lines; 4] {
+        [self.done.clone(), self.results.clone(), self.references.clone(), self.meanwhile.clone()]
     }
 }

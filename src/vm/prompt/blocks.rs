@@ -57,26 +57,26 @@ impl Stack {
         let system = usize::try_from(system_tokens).unwrap_or(usize::MAX).saturating_mul(4);
         let room = quarter.saturating_mul(4).saturating_sub(system).saturating_sub(fixed).max(quarter);
         let (variables, shown) = self.write_variables(is_start, room / 2);
-        let [mut done, results, mut meanwhile] = told.blocks();
+        let [mut done, results, references, mut meanwhile] = told.blocks();
         let conversation = self.write_conversation(kind);
         leave_repeats_out(&mut done, &results, &conversation);
         if !is_start {
             // A fresh session shows all variables anyway.
             self.write_changes().for_each(|line| meanwhile.push(line));
         }
-        let mut blocks = [variables, conversation, done, results, meanwhile];
+        let mut blocks = [variables, conversation, done, results, references, meanwhile];
         while blocks.iter().map(Lines::n_bytes).sum::<usize>() > room {
             let Some(longest) = blocks.iter_mut().max_by_key(|block| block.n_bytes()) else { break };
             if !longest.leave_one_out() {
                 break;
             }
         }
-        let [variables, conversation, done, results, meanwhile] = blocks.map(Lines::into_shown);
+        let [variables, conversation, done, results, references, meanwhile] = blocks.map(Lines::into_shown);
         let variables: Option<Vec<String>> = variables.map(|lines| lines.into_iter().rev().collect());
         let playbook = shown_playbook.map(|shown| shown.context);
         let text = render(
             "turn",
-            context! { playbook, tools, today, variables, conversation, done, results, meanwhile, user, problem, saying, go_on => go_on.as_deref() },
+            context! { playbook, tools, today, variables, conversation, done, results, references, meanwhile, user, problem, saying, go_on => go_on.as_deref() },
         );
         Message { text: text.trim_end().to_owned(), shown }
     }

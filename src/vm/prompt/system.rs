@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layouts;
+use playhouse_lang::program::permits::DELEGATE;
 use playhouse_lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, TriggerKind, Type};
 
 use crate::calls::arguments::write_parameter;
@@ -36,7 +37,9 @@ impl Prompts {
         let make = || {
             // What is about playbooks inside lines, loops, goals or triggers costs tokens only where there are such.
             let inlines = program.agent(agent).playbooks.iter().any(|&id| layouts.has_regions(id));
-            let goals = program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.mode == Mode::Goal);
+            let is_goal = |playbook: &Playbook| playbook.agent == agent && playbook.mode == Mode::Goal;
+            let delegate = program.find_playbook(agent, DELEGATE).filter(|id| program.playbook(*id).implicit);
+            let goals = program.playbooks.iter().any(|playbook| is_goal(playbook) && Some(playbook.id) != delegate);
             let mut lines = program.agent(agent).playbooks.iter().flat_map(|&id| &program.playbook(id).steps);
             let loops = lines.any(|line| !settings.performs(line) && repeats(line));
             let skill = program.agent(agent).playbooks.iter().any(|&id| program.playbook(id).skill.is_some());
@@ -45,12 +48,12 @@ impl Prompts {
             let playbooks: Vec<String> = callable_playbooks(program, agent)
                 .map(|(name, playbook)| summary_line(&name, &playbook.signature()) + &starts_by_itself(playbook))
                 .collect();
-            let tools = tools.iter().filter(|tool| may_call(program, agent, &tool.signature.name));
+            let tools = tools.iter().filter(|tool| may_call(program, agent, tool));
+            let skill_tools = tools.clone().any(|tool| tool.is_for_skills);
             let tools: Vec<String> = tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
             let agent = program.agent(agent);
             let (title, description) = (&*agent.title, agent.description.trim());
-            let context =
-                context! { agent => title, description, playbooks, tools, inlines, loops, goals, skill, triggers };
+            let context = context! { agent => title, description, playbooks, tools, inlines, loops, goals, skill, skill_tools, triggers, delegate => delegate.is_some() };
             render("system", context).into()
         };
         match self.agents.get(agent.0 as usize) {
@@ -63,8 +66,8 @@ impl Prompts {
     pub(crate) fn callables(&self, program: &Program, tools: &[ToolSignature], agent: AgentId) -> Arc<[Arc<str>]> {
         let make = || {
             let playbooks = callable_playbooks(program, agent).map(|(name, _)| Arc::from(name));
-            let tools = tools.iter().map(|tool| &tool.signature.name).filter(|name| may_call(program, agent, name));
-            playbooks.chain(tools.cloned()).collect()
+            let tools = tools.iter().filter(|tool| may_call(program, agent, tool));
+            playbooks.chain(tools.map(|tool| tool.signature.name.clone())).collect()
         };
         match self.agents.get(agent.0 as usize) {
             Some(prompt) => prompt.callables.get_or_init(make).clone(),
@@ -73,9 +76,19 @@ impl Prompts {
     }
 }
 
-/// Whether an agent's lists permit the tool of this name.
-pub(crate) fn may_call(program: &Program, agent: AgentId, tool: &str) -> bool {
-    program.tools.permits(tool) && program.agent(agent).tools.permits(tool)
+/// Whether an agent may call a tool: one that it knows, and that its lists permit.
+pub(crate) fn may_call(program: &Program, agent: AgentId, tool: &ToolSignature) -> bool {
+    let name = &tool.signature.name;
+    knows(program, agent, tool) && program.tools.permits(name) && program.agent(agent).tools.permits(name)
+}
+
+/// Whether there is such a tool for an agent: what is there for skills is there for them alone, and not for those that say
+/// that they may not use it.
+pub(crate) fn knows(program: &Program, agent: AgentId, tool: &ToolSignature) -> bool {
+    match program.skill_of(agent).and_then(|playbook| playbook.skill.as_ref()) {
+        Some(skill) => !skill.permits.forbids(&tool.signature.name),
+        None => !tool.is_for_skills,
+    }
 }
 
 /// An agent's own playbooks, then the public ones of other agents, each with the name that calls it. A skill does not call
@@ -83,9 +96,11 @@ pub(crate) fn may_call(program: &Program, agent: AgentId, tool: &str) -> bool {
 pub(super) fn callable_playbooks(program: &Program, agent: AgentId) -> impl Iterator<Item = (String, &Playbook)> {
     let playbook = move |id: &PlaybookId| program.playbook(*id);
     let own = program.agent(agent).playbooks.iter().map(playbook).filter(|playbook| playbook.skill.is_none());
+    let delegate = program.find_playbook(agent, DELEGATE).map(|id| program.playbook(id));
+    let delegate = delegate.filter(|playbook| playbook.implicit);
     let others = program.agents.iter().filter(move |other| other.id != agent);
     let others = others.flat_map(|other| &other.playbooks).map(playbook).filter(|playbook| playbook.public);
-    own.chain(others).map(move |playbook| (program.name_for(agent, playbook), playbook))
+    own.chain(delegate).chain(others).map(move |playbook| (program.name_for(agent, playbook), playbook))
 }
 
 /// `Name(a: str, b = 3) -> dict: what it does`.
@@ -97,6 +112,11 @@ pub(crate) fn summary_line(name: &str, signature: &Signature) -> String {
 /// When a playbook is called by triggers, so that the model does not call it for the same.
 pub(super) fn starts_by_itself(playbook: &Playbook) -> String {
     let triggers = playbook.triggers.iter().filter(|trigger| trigger.kind != TriggerKind::Beginning);
+    if playbook.skill.is_some() {
+        // Its description stands before it already.
+        let is_described = playbook.triggers.iter().any(|trigger| trigger.kind == TriggerKind::Semantic);
+        return if is_described { " (starts by itself)".to_owned() } else { String::new() };
+    }
     let texts: Vec<&str> = triggers.map(|trigger| first_line(&trigger.text)).collect();
     if texts.is_empty() { String::new() } else { format!(" (starts by itself: {})", clipped(&texts.join("; "), 80)) }
 }

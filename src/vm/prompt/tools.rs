@@ -4,18 +4,22 @@ use playhouse_lang::program::{Mode, Parameter, Playbook, Signature, TypeKind};
 use playhouse_lang::value::{Map, Value};
 
 use crate::machine::stack::Stack;
+use crate::prompt::system::knows;
 use crate::protocol::ToolSignature;
 
 impl Stack {
-    /// The tools that this playbook's lines name, in goal mode all that it may call; one that the system message
+    /// The tools that this playbook's lines name, in goal mode and of a skill all that it may call; one that the system message
     /// tells all of is left out.
     pub(super) fn write_tools(&self, playbook: &Playbook) -> Vec<String> {
         let texts: Vec<&str> =
             self.shown_playbooks().flat_map(|shown| shown.steps.iter().map(|step| &*step.text)).collect();
-        let text_names = |name: &str| playbook.mode == Mode::Goal || texts.iter().any(|text| text.contains(name));
+        let is_free = playbook.mode == Mode::Goal || playbook.skill.is_some();
+        let text_names = |name: &str| is_free || texts.iter().any(|text| text.contains(name));
         let is_reached = |tool: &&ToolSignature| {
             let name = &tool.signature.name;
-            text_names(name) && self.program.refusal(playbook, name).is_none()
+            text_names(name)
+                && knows(&self.program, playbook.agent, tool)
+                && self.program.refusal(playbook, name).is_none()
         };
         let mut lines = Vec::new();
         let mut told: Option<&str> = None;

@@ -27,6 +27,8 @@ pub struct Candidate {
     pub name: Arc<str>,
     /// The author's words.
     pub text: Arc<str>,
+    /// Whether they are the description of a skill.
+    pub is_skill: bool,
 }
 
 /// A question to the trigger classifier (spec `triggers.md`, "The classifier"): which of the candidates do these

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use playhouse_lang::program::{CALL, TriggerId, TriggerKind};
+use playhouse_lang::program::{CALL, TriggerId};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::{Callee, Guard, QueuedCall};
@@ -127,8 +127,7 @@ impl Interpreter {
         if self.stack.find_chat_owner().is_some() {
             let told_of = &mut self.stack.chat_owner_mut().told;
             told_of.push_meanwhile(told);
-            let is_for_words =
-                matches!(rule.kind, TriggerKind::Semantic | TriggerKind::Condition(_) | TriggerKind::Changes(_));
+            let is_for_words = rule.kind.waits_for_updates();
             let words = if is_for_words || has_talked { told_of.deal_with_user() } else { None };
             if let Some(words) = words {
                 let words = Value::Str(words).to_json();

@@ -38,7 +38,8 @@ impl OpenQuestion {
 
 /// A trigger as the classifier is told of it.
 pub(super) fn candidate(program: &Program, id: TriggerId) -> Candidate {
-    Candidate { trigger: id, name: program.trigger_name(id).into(), text: program.trigger(id).text.clone() }
+    let is_skill = program.playbook(id.playbook).skill.is_some();
+    Candidate { trigger: id, name: program.trigger_name(id).into(), text: program.trigger(id).text.clone(), is_skill }
 }
 
 /// What an answer says of a trigger that was asked about, and who says so.

@@ -54,6 +54,7 @@ impl Timers {
                 | TriggerKind::AfterCall(_)
                 | TriggerKind::CallFails(_)
                 | TriggerKind::Signal(_)
+                | TriggerKind::Command(_)
                 | TriggerKind::Condition(_)
                 | TriggerKind::Changes(_)
                 | TriggerKind::Semantic

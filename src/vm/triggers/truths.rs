@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use playhouse_lang::program::{AgentId, Program, TriggerId, TriggerKind};
 use playhouse_lang::value::Value;
 
-use crate::protocol::{Ruling, USER_MESSAGE};
+use crate::protocol::{Ruling, Tracked, USER_MESSAGE};
 use crate::variables::eval::{Lookup, holds};
 use crate::variables::visible::Visible;
 
@@ -53,6 +53,7 @@ impl Truths {
             | TriggerKind::Clock { .. }
             | TriggerKind::Silence { .. }
             | TriggerKind::Signal(_)
+            | TriggerKind::Command(_)
             | TriggerKind::Gone(_) => None,
         }
     }
@@ -74,4 +75,13 @@ impl Truths {
     pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
         self.0 = std::mem::take(&mut self.0).into_iter().filter_map(trigger).collect();
     }
+}
+
+/// The trigger for a message that begins with a skill's name, and the words after it. No classifier is asked then: whoever
+/// names what is to be done has said what is meant.
+pub(super) fn command_in(program: &Program, triggers: &[TriggerId], message: &Tracked) -> Option<(TriggerId, Tracked)> {
+    let text = message.value().as_str()?;
+    let words = |id: &TriggerId| Some((*id, program.trigger(*id).kind.words_of_command(text)?));
+    let (id, words) = triggers.iter().find_map(words)?;
+    Some((id, message.provenance().track(Value::from(words))))
 }

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use playhouse_lang::program::{EVENT, Program, Trigger, TriggerId, TriggerKind};
+use playhouse_lang::program::{ARGUMENTS, EVENT, Program, Trigger, TriggerId, TriggerKind};
 
 use crate::protocol::view::{Counters, TriggerView};
 use crate::protocol::{
@@ -20,7 +20,7 @@ use crate::triggers::questions::{AHEAD, OpenQuestion, candidate, ruling_of, toke
 use crate::triggers::request::{WatcherContext, WatcherRequest};
 use crate::triggers::signals::Signals;
 use crate::triggers::timers::Timers;
-use crate::triggers::truths::{Truths, is_update};
+use crate::triggers::truths::{Truths, command_in, is_update};
 use crate::triggers::verdicts::Verdicts;
 use crate::triggers::watch::{Match, PendingUpdate};
 
@@ -119,6 +119,9 @@ impl Watcher {
         }
         let update = Update { name: name.clone(), old: old.map(Tracked::shown), new: new.shown() };
         let updates: Arc<[Update]> = [update.clone()].into();
+        if let Some((id, words)) = command_in(&context.stack.program, naming, new) {
+            return self.rule(context, self.match_now(id, Some((ARGUMENTS, words))), Ruling::Match, &updates);
+        }
         let visible = context.visible_to(top.agent);
         let (mut candidates, mut later) = (Vec::new(), Vec::new());
         for &id in naming.iter().chain(at_turn_end) {

@@ -15,11 +15,9 @@ use crate::host::text::shorten;
 use crate::host::tool::arguments::{check_arguments, parameter, tool};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::TypeKind;
+use crate::lang::program::permits::{COMMAND, RUN_COMMAND, SKILL_FOLDER};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{Approval, EffectClass, ToolSignature};
-
-/// Its name.
-pub const RUN_COMMAND: &str = "RunCommand";
 
 /// How long a command may take of which nobody says so, in seconds.
 const TIMEOUT: i64 = 60;
@@ -34,8 +32,8 @@ const AROUND: Duration = Duration::from_secs(10);
 const MAX_NAMED: usize = 10;
 const MAX_SHOWN: usize = 500;
 
-/// How commands run.
-#[derive(Clone, Debug)]
+/// How commands run; by default each is asked about.
+#[derive(Clone, Debug, Default)]
 pub struct Commands {
     /// What confines them.
     pub sandbox: Sandbox,
@@ -73,7 +71,7 @@ impl RunCommand {
         let seconds = seconds(&arguments);
         let left = context.deadline.saturating_duration_since(Instant::now());
         let time = Duration::from_secs(seconds.unsigned_abs()).min(left);
-        let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
+        let command = arguments.get(COMMAND).and_then(Value::as_str).unwrap_or_default();
         let command = ["/bin/sh", "-c", command].map(str::to_owned);
         let skill = context.skill.as_deref().map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
         let policy = Policy {
@@ -82,7 +80,7 @@ impl RunCommand {
             network: skill.as_deref().is_some_and(|skill| self.may_use_network(skill)),
             limits: Limits::of_time(time),
         };
-        let variables = skill.iter().map(|folder| ("CLAUDE_SKILL_DIR".to_owned(), folder.display().to_string()));
+        let variables = skill.iter().map(|folder| (SKILL_FOLDER.to_owned(), folder.display().to_string()));
         let variables: Vec<_> = variables.collect();
         let Commands { sandbox, secrets, .. } = &self.commands;
         let running = async {
@@ -112,7 +110,7 @@ impl RunCommand {
 
 impl Tool for RunCommand {
     fn signature(&self) -> ToolSignature {
-        let command = parameter("command", TypeKind::Str, None, "a command of the shell, as for `sh -c`");
+        let command = parameter(COMMAND, TypeKind::Str, None, "a command of the shell, as for `sh -c`");
         let timeout = format!("seconds until it is ended, at most {MAX_TIMEOUT}");
         let timeout = parameter("timeout", TypeKind::Int, Some(Value::Int(TIMEOUT)), &timeout);
         let summary = "Runs a command in the working directory and gives its exit_code, stdout and stderr; `ended` says \

@@ -6,6 +6,7 @@
 pub mod command;
 mod edit;
 mod search;
+pub(super) mod skill_file;
 
 use std::io::{self, Read};
 use std::path::PathBuf;

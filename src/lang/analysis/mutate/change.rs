@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::expr::Expr;
 use crate::program::flow_graph::{Edge, EdgeKind, Node};
 use crate::program::{
-    AgentId, Entry, Loop, Playbook, PlaybookId, Program, StepId, StepKind, ToolList, TriggerId, TriggerIndex,
-    TriggerKind,
+    AgentId, Entry, Loop, Playbook, PlaybookId, Program, StepId, StepKind, ToolList, TriggerId, TriggerKind,
+    triggers_of,
 };
 
 /// One change of a program.
@@ -144,7 +144,6 @@ fn drop_trigger(program: &mut Program, id: TriggerId) {
     let written = std::mem::replace(&mut trigger.kind, TriggerKind::Beginning);
     trigger.kind = TriggerKind::Gone(Box::new(written));
     let agent = program.playbook(id.playbook).agent;
-    let own = &program.agent(agent).playbooks;
-    let index = TriggerIndex::new(own.iter().flat_map(|id| &program.playbook(*id).triggers));
+    let index = triggers_of(program.agent(agent), &program.playbooks);
     program.agents[agent.0 as usize].triggers = index;
 }
