@@ -19,6 +19,7 @@ use playhouse::host::program::load_texts;
 use playhouse::host::secrets::Secrets;
 use playhouse::host::tool::plugin::Packages;
 use playhouse::host::tool::registry::Registry;
+use playhouse::host::tool::workspace::command::Commands;
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, canned};
 use playhouse::lang::SourceText;
 use playhouse::lang::program::Signature;
@@ -222,6 +223,7 @@ async fn equipped(root: &SourceText, answers: &Path) -> Result<Registry, String>
         canned: &[],
         tools: &[],
         clock: Arc::new(SystemClock),
+        commands: Commands::default(),
         max_bytes: Settings::default().value_bytes,
         environment: Vec::new(),
         variable: &|_| None,

@@ -237,6 +237,11 @@ pub fn child_environment() -> Vec<(String, String)> {
     found.chain([(DEPTH.to_owned(), depth.saturating_add(1).to_string())]).collect()
 }
 
+/// The program that runs: `playhouse`, if its command line asks.
+pub fn own_executable() -> Option<Arc<Path>> {
+    std::env::current_exe().ok().map(Arc::from)
+}
+
 /// Where a service manager hears how a service is (`sd_notify(3)`).
 #[allow(clippy::disallowed_methods)]
 pub fn notify_socket() -> Option<PathBuf> {

@@ -88,7 +88,7 @@ pub struct PassedOver {
 pub enum PassedOverReason {
     /// It names variables, and this is none of them.
     NotNamed,
-    /// The update was made by this agent, which is not the trigger's.
+    /// The update was made by this agent, for which the trigger does not hold.
     OtherAgent(Arc<str>),
 }
 
@@ -309,7 +309,11 @@ fn passed_over_reason(
     if !program.trigger(id).is_concerned(name) {
         return Some(PassedOverReason::NotNamed);
     }
-    let by = place.map(|place| place.agent).filter(|agent| *agent != program.playbook(id.playbook).agent)?;
+    let holds = |agent: AgentId| {
+        let triggers = &program.agent(agent).triggers;
+        triggers.naming(name).contains(&id) || triggers.at_turn_end.contains(&id)
+    };
+    let by = place.map(|place| place.agent).filter(|agent| !holds(*agent))?;
     Some(PassedOverReason::OtherAgent(program.agent(by).name.clone()))
 }
 

@@ -86,7 +86,7 @@ async fn outcome(tools: &Registry, call: StartCall) -> Result<Value, String> {
     match tools.begin(&"s1".into(), &call, CancellationToken::new(), None, None).outcome.await.0 {
         CallOutcome::Value { value, .. } => Ok(value),
         CallOutcome::Error(text) => Err(text.to_string()),
-        other => panic!("{other:?}"),
+        other @ (CallOutcome::Needs { .. } | CallOutcome::Interrupted) => panic!("{other:?}"),
     }
 }
 

@@ -9,8 +9,6 @@ use jiff::tz::{Offset, TimeZone};
 use playhouse::host::clock::{Clock, TestClock};
 use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::llm::embedded::Embedded;
-use playhouse::host::sandbox::Sandbox;
-use playhouse::host::skills::options::{SandboxKind, SkillsOptions};
 use playhouse::host::tool::arguments::check_arguments;
 use playhouse::host::tool::builtin::{self, Ground};
 use playhouse::host::tool::policy::{Operator, Policies, Program, ToolPolicy};
@@ -66,8 +64,7 @@ pub(crate) fn add_builtins(
     max_bytes: usize,
     is_wanted: impl Fn(&str) -> bool,
 ) {
-    let sandbox = Sandbox::new(SandboxKind::None, None, Vec::new());
-    let commands = Commands { sandbox, skills: SkillsOptions::default(), secrets: Arc::default() };
+    let commands = Commands::default();
     let ground = Ground { directory, clock: &clock, max_bytes, indexes: &[], commands: &commands };
     builtin::add_builtins(registry, &ground, is_wanted).unwrap();
 }

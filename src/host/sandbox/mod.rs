@@ -7,14 +7,14 @@
 mod bwrap;
 mod capture;
 pub mod exec;
-#[cfg(all(target_os = "linux", target_endian = "little"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod landlock;
 mod limits;
 #[cfg(target_os = "macos")]
 mod macos;
 pub mod policy;
 mod reserved;
-#[cfg(all(target_os = "linux", target_endian = "little"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod seccomp;
 mod system;
 
@@ -43,8 +43,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// With what `sandbox-exec` begins to say that there is no sandbox.
 pub(crate) const REFUSED: &str = "sandbox-exec: ";
 
-/// What commands run in. Cheap to clone.
-#[derive(Clone, Debug)]
+/// What commands run in. Cheap to clone. The default confines nothing.
+#[derive(Clone, Debug, Default)]
 pub struct Sandbox {
     kind: SandboxKind,
     executable: Option<Arc<Path>>,
@@ -132,7 +132,7 @@ impl Sandbox {
 
     fn find(&self, program: &str) -> bool {
         let path = self.environment.iter().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
-        std::env::split_paths(path).any(|folder| folder.join(program).is_file())
+        path.split(':').any(|folder| Path::new(folder).join(program).is_file())
     }
 
     /// Runs a command to its end, confined.

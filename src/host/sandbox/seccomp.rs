@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, apply_filter,
+    SeccompRule, TargetArch, apply_filter,
 };
 
 /// Other processes, the system as a whole, what loads code into it, what gets around other limits.
@@ -100,6 +100,9 @@ const TYPE: u64 = 0xf;
 /// Whoever may run a file with these bits is its owner, or of its group, while it runs.
 const SET_ID: [u64; 2] = [0o4000, 0o2000];
 
+/// Which numbers the calls have.
+const MACHINE: TargetArch = if cfg!(target_arch = "x86_64") { TargetArch::x86_64 } else { TargetArch::aarch64 };
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Confines this thread, and so the program that it becomes. `can_truncate` without opening a file first.
@@ -175,8 +178,7 @@ fn of_this_machine(rules: &mut Rules) -> Result<(), BackendError> {
 
 fn program(rules: Rules, error: i32) -> Result<BpfProgram, BackendError> {
     let error = u32::try_from(error).unwrap_or_default();
-    let machine = std::env::consts::ARCH.try_into()?;
-    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(error), machine)?.try_into()
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(error), MACHINE)?.try_into()
 }
 
 /// Some bits of an argument are these.

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use crate::host::sandbox::policy::Confinement;
 
 /// What this system's means are, in words: what they do not keep a command from. None at all is why.
-#[cfg(all(target_os = "linux", target_endian = "little"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn available() -> Result<Vec<String>, String> {
     let version = crate::host::sandbox::landlock::version();
-    let is_known: Result<seccompiler::TargetArch, _> = std::env::consts::ARCH.try_into();
-    if version == 0 || is_known.is_err() {
+    if version == 0 {
         return Err(
             "this system has no Landlock and seccomp that could confine commands; Linux has both from 5.13 on, \
                     where `lsm=` of its command line names `landlock`"
@@ -28,13 +27,13 @@ pub(super) fn available() -> Result<Vec<String>, String> {
     is_there.then(Vec::new).ok_or_else(|| format!("{program} is not there, which confines commands on macOS"))
 }
 
-#[cfg(not(any(all(target_os = "linux", target_endian = "little"), target_os = "macos")))]
+#[cfg(not(any(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")), target_os = "macos")))]
 pub(super) fn available() -> Result<Vec<String>, String> {
     Err("there is nothing on this system that Playhouse could confine commands with".to_owned())
 }
 
 /// Confines this thread, or gives the words of the program that confines the command.
-#[cfg(all(target_os = "linux", target_endian = "little"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn confine(confinement: &Confinement) -> Result<Vec<OsString>, String> {
     use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
     let version = crate::host::sandbox::landlock::version();
@@ -55,19 +54,19 @@ pub(super) fn confine(confinement: &Confinement) -> Result<Vec<OsString>, String
     Ok(crate::host::sandbox::macos::words(confinement))
 }
 
-#[cfg(not(any(all(target_os = "linux", target_endian = "little"), target_os = "macos")))]
+#[cfg(not(any(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")), target_os = "macos")))]
 pub(super) fn confine(_: &Confinement) -> Result<Vec<OsString>, String> {
     available().map(|_| Vec::new())
 }
 
 /// What every command may read.
-#[cfg(all(target_os = "linux", target_endian = "little"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn readable() -> impl Iterator<Item = PathBuf> {
     use crate::host::sandbox::landlock::{SYSTEM, public_settings};
     SYSTEM.iter().map(PathBuf::from).chain(public_settings())
 }
 
-#[cfg(not(all(target_os = "linux", target_endian = "little")))]
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 pub(super) fn readable() -> impl Iterator<Item = PathBuf> {
     std::iter::empty()
 }

@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 
 use self::commands::{Arguments, perform};
 use self::machinery::console::{Console, Failure, start_log};
-use crate::host::config::Environment;
+use crate::host::config::{Environment, own_executable};
 
 pub use self::commands::command;
 pub use self::machinery::console::Exit;
@@ -20,7 +20,7 @@ pub use self::machinery::{judge_tests, scores, trigger_tests};
 
 /// Runs the command line `arguments`, the program's name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let environment = Environment { executable: std::env::current_exe().ok().map(Into::into), ..Environment::read() };
+    let environment = Environment { executable: own_executable(), ..Environment::read() };
     let console = Console::new(environment);
     start_log(&console);
     let result = match Arguments::try_parse_from(arguments) {

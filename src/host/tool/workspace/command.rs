@@ -32,8 +32,8 @@ const AROUND: Duration = Duration::from_secs(10);
 const MAX_NAMED: usize = 10;
 const MAX_SHOWN: usize = 500;
 
-/// How commands run.
-#[derive(Clone, Debug)]
+/// How commands run; by default each is asked about.
+#[derive(Clone, Debug, Default)]
 pub struct Commands {
     /// What confines them.
     pub sandbox: Sandbox,
