@@ -11,7 +11,7 @@ use crate::host::replay::error::SessionError;
 use crate::host::replay::replay_watched;
 use crate::host::text::one_line;
 use crate::lang::analysis::explain::trigger_kind;
-use crate::lang::program::{Program, Trigger, TriggerId};
+use crate::lang::program::{AgentId, Program, Trigger, TriggerId};
 use crate::vm::migrate::Migration;
 use crate::vm::protocol::view::{TriggerView, View, place_name};
 use crate::vm::protocol::{
