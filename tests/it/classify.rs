@@ -225,8 +225,7 @@ async fn of_many_skills_those_that_fit_are_shown() {
     question.user = Some("my teapot is broken".into());
     question.candidates[..100].iter_mut().for_each(|candidate| candidate.is_skill = true);
     for (budget, n_shown) in [(2_000, 33), (100_000, 101)] {
-        let whole = regex::Regex::new("(?s).*").unwrap();
-        let entries = vec![ScriptEntry { when: Some(whole), ..ScriptEntry::reply("[\"Skill90:T1\"]") }];
+        let entries = vec![ScriptEntry::reply("[\"Skill90:T1\"]")];
         let llm = Arc::new(Noting {
             script: Script::from_entries("m", entries),
             purposes: Mutex::default(),

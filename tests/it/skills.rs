@@ -210,6 +210,7 @@ fn what_was_read_of_a_skill_is_no_help_for_another_file() {
 /// folder, the other runs commands and asks. Both return to the line after their call.
 #[test]
 #[ignore = "needs skills that are not ours to copy: SKILLS names a folder with `anthropics` and `superpowers/skills`"]
+#[allow(clippy::disallowed_methods, reason = "where they are is known to whoever runs this")]
 fn skills_of_others_are_played() {
     let corpus = std::env::var("SKILLS").expect("SKILLS names a folder");
     let (testing, finishing) = (

@@ -23,7 +23,7 @@ use crate::value::Value;
 const TASK: &str = "task";
 
 /// Words for whoever does a part of a task.
-const DELEGATING: [&str; 5] = ["subagent", "sub-agent", "task tool", "`task`", "task("];
+const DELEGATING: [&str; 4] = ["subagent", "task tool", "`task`", "task("];
 
 /// What a model is told of a part of a skill's task.
 const DELEGATE_GOAL: &str = "Do what $task says and nothing else. Then `return` what has come of it.";
@@ -102,7 +102,7 @@ impl SkillTree {
 
 /// What a skill hands a part of its task to, in a frame of its own, if its text speaks of such a thing.
 pub(super) fn delegate_of(skill: &Playbook, id: PlaybookId) -> Option<Playbook> {
-    let text = skill.description.to_lowercase();
+    let text = skill.description.to_lowercase().replace('-', "");
     let permits = &skill.skill.as_ref()?.permits;
     let is_meant = permits.of(DELEGATE, None) == Permission::Given || DELEGATING.iter().any(|word| text.contains(word));
     if !is_meant || permits.forbids(DELEGATE) {
