@@ -175,15 +175,27 @@ fn held(path: &Path) -> Vec<Document> {
     Index::open(path).unwrap().documents().unwrap()
 }
 
-/// Each document is there as a whole or not at all, and a refresh ends what was begun.
+/// Each document is there as a whole or not at all, and whoever adds them again ends what was begun.
 #[test]
 fn killed_while_it_adds() {
-    let texts = texts(12);
+    killed(12, [0, 1, 2, 3, 5, 8, 11]);
+}
+
+#[test]
+#[ignore = "100 processes, a minute: cargo test --test it -- --ignored documents::killed"]
+fn killed_at_100_points_while_it_adds() {
+    killed(100, 0..100);
+}
+
+/// Kills the process when it has told of so many documents.
+fn killed(n_files: usize, points: impl IntoIterator<Item = usize>) {
+    let texts = texts(n_files);
     let with_texts = || texts.iter().fold(Run::new(), |run, (name, text)| run.file(name, text));
     let done = with_texts().line("index add docs").code(0);
     let whole = held(&done.path("playhouse.index"));
-    assert_eq!(whole.len(), 12);
-    for n_told in [0, 1, 2, 3, 5, 8, 11] {
+    assert_eq!(whole.len(), n_files);
+    let mut n_partly = 0;
+    for n_told in points {
         let run = with_texts().line("index add docs --verbose");
         let mut child = run.spawn();
         let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -198,6 +210,7 @@ fn killed_while_it_adds() {
                 let documents = index.documents().unwrap();
                 assert!(documents.len() >= n_told, "{} of {n_told} that were told", documents.len());
                 assert!(documents.iter().all(|document| whole.contains(document)), "{documents:?}");
+                n_partly += usize::from(documents.len() < n_files);
             }
         } else {
             assert_eq!(n_told, 0);
@@ -205,6 +218,7 @@ fn killed_while_it_adds() {
         run.beside().line("index add docs").code(0);
         assert_eq!(held(&path), whole);
     }
+    println!("{n_partly} were killed before their end");
 }
 
 #[cfg(unix)]
