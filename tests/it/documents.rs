@@ -6,7 +6,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use playhouse::host::documents::{Document, Index};
+use playhouse::host::documents::search::Query;
+use playhouse::host::documents::{Document, Index, IndexFault};
 use serde_json::{Value, json};
 
 use crate::http_server::{Answer, start_with};
@@ -246,6 +247,52 @@ fn an_index_of_another_process_or_program() {
     writer.execute_batch("ROLLBACK; PRAGMA user_version = 99").unwrap();
     drop(writer);
     done.then().line("index search text").code(2).stderr_contains("(index-newer)");
+}
+
+/// Whichever page of its file is damaged: it answers, or says that it cannot be read.
+#[test]
+fn a_damaged_index() {
+    let texts = texts(3);
+    let run = texts.iter().fold(Run::new(), |run, (name, text)| run.file(name, text));
+    let done = run.line("index add docs").code(0);
+    let path = done.path("playhouse.index");
+    let whole = fs::read(&path).unwrap();
+    let mut n_refused = 0;
+    for page in 0..whole.len() / 4096 {
+        let mut damaged = whole.clone();
+        damaged[page * 4096..(page + 1) * 4096].fill(0xa5);
+        fs::write(&path, damaged).unwrap();
+        let ask = || {
+            let mut index = Index::open_to_write(&path)?;
+            let query = Query { text: "Word1 of 7", by_words: true, vector: None, top: 20 };
+            index.search(query)?;
+            index.facts("Section 7", None)?;
+            index.read("docs/01.md", 0, 0)?;
+            index.documents()?;
+            index.refresh(&mut |_| ())
+        };
+        if let Err(error) = ask() {
+            assert_eq!(error.fault, IndexFault::IndexUnreadable, "page {page}: {error}");
+            n_refused += 1;
+        }
+    }
+    assert!(n_refused > 3, "{n_refused} of {} pages", whole.len() / 4096);
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let program =
+        "# Desk\n\n## Main\n\n### Steps\n\n- Say \"Hello.\"\n- $found = SearchDocuments(\"tea\")\n- Return $found\n";
+    let mut done = done.then().program(program).line("index list").done();
+    for line in
+        ["index search Word1", "index show docs/01.md", "index facts Section", "index refresh", "index delete docs"]
+    {
+        done = done
+            .then()
+            .line(line)
+            .code(2)
+            .stdout("")
+            .stderr_contains("(index-unreadable); name another file with --index");
+    }
+    let ran = done.then().line("run program.md --model embedded").code(2).stdout("");
+    ran.stderr_contains("(index-unreadable)").stderr_contains("or a damaged one");
 }
 
 /// A server whose vectors know that cars are automobiles.

@@ -40,7 +40,7 @@ pub struct Facts {
 pub struct Entity {
     /// Its name.
     pub name: String,
-    /// What it is: what a fact says, else `document`, `section`, `row`, `term` or `fact`.
+    /// What it is: what a fact says, else `document`, `section`, `row`, `term`, `fact` or `claim`.
     pub kind: String,
     /// Where it is named first.
     pub source: String,

@@ -1,9 +1,11 @@
 //! Documents: folders of texts in one SQLite file, found by words, by meaning (if a server makes vectors) and by facts.
 //!
 //! Read on in the order of the data: `extract` makes chunks and facts of files, `write` keeps them in the tables of `schema`,
-//! `search`, `vectors` and `graph` find them, `measure` says how well.
+//! `search`, `vectors` and `graph` find them, `measure` says how well. `claims` are the facts that a model reads in them.
 
 mod chunk;
+
+pub mod claims;
 
 mod extract;
 

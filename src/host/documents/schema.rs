@@ -19,7 +19,8 @@ const VERSION: i32 = 1;
 const BUSY: Duration = Duration::from_secs(2);
 
 /// `words` holds no text of its own: `text` is a chunk with its title and headings, `parts` are the parts of its identifiers,
-/// which count half. In `triple`, keys are names as they are compared.
+/// which count half. In `triple`, keys are names as they are compared;
+/// `asked` says which models have read which chunks for facts.
 const TABLES: &str = "
     CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE root (path TEXT PRIMARY KEY, include TEXT NOT NULL, deleted INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -57,6 +58,7 @@ const TABLES: &str = "
         subject_key TEXT NOT NULL,
         object_key TEXT NOT NULL
     ) STRICT;
+    CREATE TABLE asked (chunk INTEGER NOT NULL, model TEXT NOT NULL, PRIMARY KEY (chunk, model)) STRICT, WITHOUT ROWID;
     CREATE INDEX triple_of_document ON triple (document);
     CREATE INDEX triple_of_subject ON triple (subject_key);
     CREATE INDEX triple_of_object ON triple (object_key);

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
 use crate::host::documents::extract::{Extract, extract};
+use crate::host::documents::facts::Triple;
 use crate::host::documents::vectors::Numbers;
 use crate::host::documents::words::{identifier_parts, key};
 use crate::host::documents::{Index, IndexError, IndexFault, Root, fault, real};
@@ -367,7 +368,7 @@ impl Index {
     }
 
     /// Changes the index in one transaction.
-    fn change(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), IndexError> {
+    pub(super) fn change(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), IndexError> {
         self.vectors = None;
         let shown = self.shown();
         let changed =
@@ -398,21 +399,19 @@ fn insert(connection: &Connection, name: &str, stamp: Stamp, hash: &[u8], extrac
         let parts = identifier_parts(&text).join(" ");
         of_words.execute(params![id, text, parts])?;
     }
+    insert_triples(connection, document, &extract.triples)
+}
+
+pub(super) fn insert_triples<'t>(
+    connection: &Connection,
+    document: i64,
+    triples: impl IntoIterator<Item = &'t Triple>,
+) -> rusqlite::Result<()> {
     let sql = "INSERT INTO triple (document, line, kind, subject, predicate, object, subject_key, object_key)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let mut of_triple = connection.prepare(sql)?;
-    for triple in &extract.triples {
-        let (subject, object) = (key(&triple.subject), key(&triple.object));
-        let values = params![
-            document,
-            triple.line,
-            triple.kind,
-            triple.subject,
-            triple.predicate,
-            triple.object,
-            subject,
-            object
-        ];
+    for Triple { line, subject, predicate, object, kind } in triples {
+        let values = params![document, line, kind, subject, predicate, object, key(subject), key(object)];
         of_triple.execute(values)?;
     }
     Ok(())
@@ -425,6 +424,7 @@ fn remove(connection: &Connection, name: &str) -> rusqlite::Result<()> {
     let Some(document) = found else { return Ok(()) };
     for sql in [
         "DELETE FROM words WHERE rowid IN (SELECT id FROM chunk WHERE document = ?1)",
+        "DELETE FROM asked WHERE chunk IN (SELECT id FROM chunk WHERE document = ?1)",
         "DELETE FROM vector WHERE chunk IN (SELECT id FROM chunk WHERE document = ?1)",
         "DELETE FROM chunk WHERE document = ?1",
         "DELETE FROM triple WHERE document = ?1",

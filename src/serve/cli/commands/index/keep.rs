@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::host::documents::write::{Update, can_add};
 use crate::host::documents::{Index, Status};
 use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
-use crate::serve::cli::commands::index::options::{IndexFile, Server, failure};
+use crate::serve::cli::commands::index::options::{IndexFile, Server, count_of, failure};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::output::{Format, table};
@@ -235,8 +235,4 @@ fn summary(shown: &str, status: &Status) -> String {
         text.push_str(&format!("{} {path}{include}\n", if root.deleted { "without" } else { "of" }));
     }
     text
-}
-
-fn count_of(n: u64, what: &str) -> String {
-    count(usize::try_from(n).unwrap_or(usize::MAX), what)
 }
