@@ -18,8 +18,8 @@ use fastrand::Rng;
 use playhouse::host::documents::Index;
 use playhouse::host::documents::search::Query;
 
-/// Folders of documents, and how many files each has: with the first there are 20,000 chunks, with the second 57 MB in 7,131
-/// files, with the third 100,000 chunks.
+/// Folders of documents, and how many files each has: with the first there are 30,000 chunks, with the second 60 MB in 7,131
+/// files, with the third 160,000 chunks.
 const FOLDERS: [(&str, usize); 3] = [("a", 2_000), ("b", 5_131), ("c", 3_100)];
 
 /// Bytes of a file, about.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::host::documents::command::Commands;
 use crate::host::documents::{Index, IndexError, IndexFault, fault, real};
 
 /// What stands in the header of an index (`phdx`), so that no other database is taken for one.
@@ -20,7 +21,8 @@ const BUSY: Duration = Duration::from_secs(2);
 
 /// `words` holds no text of its own: `text` is a chunk with its title and headings, `parts` are the parts of its identifiers,
 /// which count half. In `triple`, keys are names as they are compared;
-/// `asked` says which models have read which chunks for facts.
+/// `asked` says which models have read which chunks for facts. Of a document
+/// that is `paged`, lines are pages.
 const TABLES: &str = "
     CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE root (path TEXT PRIMARY KEY, include TEXT NOT NULL, deleted INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -30,7 +32,8 @@ const TABLES: &str = "
         title TEXT NOT NULL,
         size INTEGER NOT NULL,
         modified INTEGER NOT NULL,
-        hash BLOB NOT NULL
+        hash BLOB NOT NULL,
+        paged INTEGER NOT NULL
     ) STRICT;
     CREATE TABLE chunk (
         id INTEGER PRIMARY KEY,
@@ -144,7 +147,8 @@ impl Index {
         match state {
             (APPLICATION_ID, VERSION) => {
                 connection.pragma_update(None, "synchronous", "NORMAL").map_err(error)?;
-                Ok(Index { connection, path: Some(path.to_owned()), folder, vectors: None })
+                let path = Some(path.to_owned());
+                Ok(Index { connection, path, folder, vectors: None, commands: Commands::default() })
             }
             (APPLICATION_ID, newer) => refuse(
                 IndexFault::IndexNewer,

@@ -8,6 +8,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
+use crate::host::documents::command::{command_of, extracted, of_pages};
 use crate::host::documents::extract::{Extract, extract};
 use crate::host::documents::facts::Triple;
 use crate::host::documents::vectors::Numbers;
@@ -204,8 +205,15 @@ impl Index {
             update.unchanged += 1;
             return Ok(());
         }
+        let command = command_of(&self.commands, name).map(<[String]>::to_vec);
         let read = std::fs::read(file).map_err(|cause| cause.to_string());
         let bytes = match read {
+            Ok(bytes) if command.is_some() => bytes,
+            Ok(_) if self.is_paged(name)? => {
+                // Whoever asks for this has no command: what another one has made of it stays, and is stale.
+                update.left_out += 1;
+                return Ok(());
+            }
             Ok(bytes) if bytes[..bytes.len().min(BEGINNING)].contains(&0) => {
                 update.left_out += 1;
                 return self.forget(name, known.is_some(), update, told);
@@ -223,13 +231,22 @@ impl Index {
             update.unchanged += 1;
             return Ok(());
         }
-        let read = String::from_utf8(bytes)
-            .map_err(|cause| format!("it is no text: byte {} is not UTF-8", cause.utf8_error().valid_up_to()));
-        match read.and_then(|text| extract(name, text.strip_prefix('\u{feff}').unwrap_or(&text))) {
+        let is_paged = command.is_some();
+        let read = match command {
+            Some(command) => {
+                extracted(&command, &self.commands.environment, &self.folder, file).map(|text| of_pages(name, &text))
+            }
+            None => {
+                let no_text = |at| format!("it is no text: byte {at} is not UTF-8");
+                let text = String::from_utf8(bytes).map_err(|cause| no_text(cause.utf8_error().valid_up_to()));
+                text.and_then(|text| extract(name, text.strip_prefix('\u{feff}').unwrap_or(&text)))
+            }
+        };
+        match read {
             Ok(extract) => {
                 self.change(|connection| {
                     remove(connection, name)?;
-                    insert(connection, name, stamp, &hash, &extract)
+                    insert(connection, name, (stamp, &hash, is_paged), &extract)
                 })?;
                 if known.is_some() {
                     update.changed += 1
@@ -244,6 +261,13 @@ impl Index {
                 self.forget(name, known.is_some(), update, told)
             }
         }
+    }
+
+    /// Whether a command has made the text of a document.
+    fn is_paged(&self, name: &str) -> Result<bool, IndexError> {
+        let sql = "SELECT paged FROM document WHERE path = ?1";
+        let paged = self.run(|connection| connection.query_row(sql, [name], |row| row.get(0)).optional())?;
+        Ok(paged.unwrap_or(false))
     }
 
     /// What was kept of a file that is no document any more.
@@ -386,9 +410,14 @@ fn indexed_text(title: &str, heading: &str, content: &str) -> String {
     [title, heading, content].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("\n")
 }
 
-fn insert(connection: &Connection, name: &str, stamp: Stamp, hash: &[u8], extract: &Extract) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO document (path, title, size, modified, hash) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let values = params![name, extract.title, stamp.size, stamp.modified, hash];
+fn insert(
+    connection: &Connection,
+    name: &str,
+    (stamp, hash, is_paged): (Stamp, &[u8], bool),
+    extract: &Extract,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO document (path, title, size, modified, hash, paged) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let values = params![name, extract.title, stamp.size, stamp.modified, hash, is_paged];
     let document = connection.prepare(sql)?.insert(values)?;
     let sql = "INSERT INTO chunk (document, first, last, title, heading, content) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut of_chunk = connection.prepare(sql)?;

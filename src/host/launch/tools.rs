@@ -8,6 +8,8 @@ use futures_util::FutureExt;
 use crate::host::config::{
     CommandLine, Config, Environment, FileConfig, ModelId, Search, child_environment, named_variable,
 };
+#[cfg(feature = "sqlite")]
+use crate::host::documents::command::Commands;
 use crate::host::equipment::declaration::{self, Declarations, FromProgram};
 use crate::host::equipment::{Equipment, EquipmentError, Models, Reach, Surroundings, for_author};
 use crate::host::launch::error::LaunchError;
@@ -97,6 +99,15 @@ impl Launch {
         let file = self.file_config(Some(index))?;
         let make = embedders(file, self.workshop.environment.clone(), self.choices.base_url.clone());
         make(id, None).map_err(LaunchError::Model)
+    }
+
+    /// What makes texts of files that are none, for an index: as the configuration beside it says.
+    ///
+    /// # Errors
+    /// The configuration is wrong.
+    #[cfg(feature = "sqlite")]
+    pub fn extract_commands(&self, index: &Path) -> Result<Commands, LaunchError> {
+        Ok(Commands { by_ending: self.file_config(Some(index))?.extract, environment: child_environment() })
     }
 
     /// What a plugin is made of that its author opens by itself: the packages, what it is given, and the `config` that

@@ -101,6 +101,7 @@ pub(super) fn add(console: &Console, arguments: &AddArguments) -> Result<Exit, F
     if let Some(model) = embedding {
         index.use_embedding(model, false).map_err(failure)?;
     }
+    server.extract_by(console, &mut index, &file.index)?;
     let update = index.add(paths, include, &mut |news| tell(console, telling, news)).map_err(failure)?;
     finish(console, index, &update, file, server, telling)
 }
@@ -108,6 +109,7 @@ pub(super) fn add(console: &Console, arguments: &AddArguments) -> Result<Exit, F
 pub(super) fn refresh(console: &Console, arguments: &RefreshArguments) -> Result<Exit, Failure> {
     let RefreshArguments { file, server, telling } = arguments;
     let mut index = Index::open_to_write(&file.index).map_err(failure)?;
+    server.extract_by(console, &mut index, &file.index)?;
     let update = index.refresh(&mut |news| tell(console, telling, news)).map_err(failure)?;
     finish(console, index, &update, file, server, telling)
 }
