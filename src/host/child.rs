@@ -24,6 +24,9 @@ pub(crate) const DEPTH: &str = "PLAYHOUSE_DEPTH";
 /// So many may: a program whose plugin or MCP server is `playhouse` with the same program would never come to an end.
 const MAX_DEPTH: u32 = 3;
 
+/// What stands for a file in a command that is declared for many.
+pub(crate) const FILE: &str = "{file}";
+
 /// What is kept of standard error, in bytes.
 const KEPT: usize = 2 << 10;
 

@@ -1,5 +1,6 @@
 //! `playhouse.toml`: every key known, every value checked, every fault with its line.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::host::cassette::redact::Rule;
+use crate::host::child::FILE;
 use crate::host::equipment::declaration::{self, Source, Written};
 use crate::host::keys::{ConfigError, read, unknown_key};
 use crate::host::otel::options::OtelOptions;
@@ -32,6 +34,7 @@ const KEYS: &[&str] = &[
     "constrain",
     "extra_body",
     "extra_headers",
+    "index",
     "judge_votes",
     "limits",
     "max_sessions",
@@ -92,6 +95,8 @@ pub struct FileConfig {
     pub redact: Vec<Rule>,
     /// `[mutants] skip`: mutants that no test need notice.
     pub skipped_mutants: Vec<SkippedMutant>,
+    /// `[index.extract]`: what makes texts of files that are none.
+    pub extract: BTreeMap<String, Vec<String>>,
     /// `[serve]`.
     pub serve: ServeOptions,
     /// `[skills]`.
@@ -249,6 +254,26 @@ impl FileConfig {
                     self.skip_mutants(value, fault, offset)?;
                 }
             }
+            "index" => {
+                let DeValue::Table(index) = value.get_ref() else { return Err(wanted("a table")) };
+                for (key, value) in index {
+                    let (name, offset) = (key.get_ref().as_ref(), key.span().start);
+                    if name != "extract" {
+                        return Err(fault(offset, unknown_key(name, ["extract"].into_iter())));
+                    }
+                    let DeValue::Table(commands) = value.get_ref() else {
+                        return Err(fault(offset, "`extract` must be a table of commands".to_owned()));
+                    };
+                    for (ending, command) in commands {
+                        let (name, offset) = (ending.get_ref().to_ascii_lowercase(), ending.span().start);
+                        let command = command_of(command.get_ref()).ok_or_else(|| {
+                            let example = r#"["pdftotext", "-layout", "{file}", "-"]"#;
+                            fault(offset, format!("`{name}` must be a command that names its file, as in {example}"))
+                        })?;
+                        self.extract.insert(name, command);
+                    }
+                }
+            }
             "max_sessions" => self.max_sessions = usize::try_from(whole()?).ok(),
             // A table of files that older versions have read.
             "embedded" => return Err(at(NO_WEIGHTS.to_owned())),
@@ -326,6 +351,12 @@ impl FileConfig {
             | DeValue::Datetime(_)) => add(to_json(other), offset),
         }
     }
+}
+
+/// A command that names its file; none: it is something else.
+fn command_of(value: &DeValue<'_>) -> Option<Vec<String>> {
+    let words: Vec<String> = serde_json::from_value(to_json(value)).ok()?;
+    words.iter().skip(1).any(|word| word.contains(FILE)).then_some(words)
 }
 
 /// Where something stands, for people.

@@ -6,7 +6,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use playhouse::host::documents::{Document, Index};
+use playhouse::host::documents::search::Query;
+use playhouse::host::documents::{Document, Index, IndexFault};
 use serde_json::{Value, json};
 
 use crate::http_server::{Answer, start_with};
@@ -175,15 +176,27 @@ fn held(path: &Path) -> Vec<Document> {
     Index::open(path).unwrap().documents().unwrap()
 }
 
-/// Each document is there as a whole or not at all, and a refresh ends what was begun.
+/// Each document is there as a whole or not at all, and whoever adds them again ends what was begun.
 #[test]
 fn killed_while_it_adds() {
-    let texts = texts(12);
+    killed(12, [0, 1, 2, 3, 5, 8, 11]);
+}
+
+#[test]
+#[ignore = "100 processes, a minute: cargo test --test it -- --ignored documents::killed"]
+fn killed_at_100_points_while_it_adds() {
+    killed(100, 0..100);
+}
+
+/// Kills the process when it has told of so many documents.
+fn killed(n_files: usize, points: impl IntoIterator<Item = usize>) {
+    let texts = texts(n_files);
     let with_texts = || texts.iter().fold(Run::new(), |run, (name, text)| run.file(name, text));
     let done = with_texts().line("index add docs").code(0);
     let whole = held(&done.path("playhouse.index"));
-    assert_eq!(whole.len(), 12);
-    for n_told in [0, 1, 2, 3, 5, 8, 11] {
+    assert_eq!(whole.len(), n_files);
+    let mut n_partly = 0;
+    for n_told in points {
         let run = with_texts().line("index add docs --verbose");
         let mut child = run.spawn();
         let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -198,6 +211,7 @@ fn killed_while_it_adds() {
                 let documents = index.documents().unwrap();
                 assert!(documents.len() >= n_told, "{} of {n_told} that were told", documents.len());
                 assert!(documents.iter().all(|document| whole.contains(document)), "{documents:?}");
+                n_partly += usize::from(documents.len() < n_files);
             }
         } else {
             assert_eq!(n_told, 0);
@@ -205,6 +219,7 @@ fn killed_while_it_adds() {
         run.beside().line("index add docs").code(0);
         assert_eq!(held(&path), whole);
     }
+    assert!(n_partly > 0, "none was killed before its end");
 }
 
 #[cfg(unix)]
@@ -234,12 +249,89 @@ fn an_index_of_another_process_or_program() {
     done.then().line("index search text").code(2).stderr_contains("(index-newer)");
 }
 
+/// Whichever page of its file is damaged: it answers, or says that it cannot be read.
+#[test]
+fn a_damaged_index() {
+    let texts = texts(3);
+    let run = texts.iter().fold(Run::new(), |run, (name, text)| run.file(name, text));
+    let done = run.line("index add docs").code(0);
+    let path = done.path("playhouse.index");
+    let whole = fs::read(&path).unwrap();
+    let mut n_refused = 0;
+    for page in 0..whole.len() / 4096 {
+        let mut damaged = whole.clone();
+        damaged[page * 4096..(page + 1) * 4096].fill(0xa5);
+        fs::write(&path, damaged).unwrap();
+        let ask = || {
+            let mut index = Index::open_to_write(&path)?;
+            let query = Query { text: "Word1 of 7", by_words: true, vector: None, top: 20 };
+            index.search(query)?;
+            index.facts("Section 7", None)?;
+            index.read("docs/01.md", 0, 0)?;
+            index.documents()?;
+            index.refresh(&mut |_| ())
+        };
+        if let Err(error) = ask() {
+            assert_eq!(error.fault, IndexFault::IndexUnreadable, "page {page}: {error}");
+            n_refused += 1;
+        }
+    }
+    assert!(n_refused > 3, "{n_refused} of {} pages", whole.len() / 4096);
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let program =
+        "# Desk\n\n## Main\n\n### Steps\n\n- Say \"Hello.\"\n- $found = SearchDocuments(\"tea\")\n- Return $found\n";
+    let mut done = done.then().program(program).line("index list").done();
+    for line in
+        ["index search Word1", "index show docs/01.md", "index facts Section", "index refresh", "index delete docs"]
+    {
+        done = done
+            .then()
+            .line(line)
+            .code(2)
+            .stdout("")
+            .stderr_contains("(index-unreadable); name another file with --index");
+    }
+    let ran = done.then().line("run program.md --model embedded").code(2).stdout("");
+    ran.stderr_contains("(index-unreadable)").stderr_contains("or a damaged one");
+}
+
 /// A server whose vectors know that cars are automobiles.
 fn vector(text: &str, n_more: usize) -> Vec<f32> {
     let text = text.to_lowercase();
     let topics: [&[&str]; 3] = [&["car", "automobile", "vehicle"], &["tea", "drink"], &["sea", "ship"]];
     let count = |words: &&[&str]| words.iter().map(|word| text.matches(word).count()).sum::<usize>() as f32 + 0.01;
     topics.iter().map(count).chain(vec![0.0; n_more]).collect()
+}
+
+/// Vectors are kept as a byte per number, which costs less than a hundredth of the cosine, of whatever dimension they are.
+#[test]
+fn the_cosine_of_vectors() {
+    let mut random = fastrand::Rng::with_seed(1);
+    for dimension in [1, 7, 8, 9, 384] {
+        let folder = tempfile::tempdir().unwrap();
+        for file in 0..20 {
+            fs::write(folder.path().join(format!("{file:02}.txt")), format!("text {file}")).unwrap();
+        }
+        let mut index = Index::in_memory(folder.path()).unwrap();
+        index.add(&[folder.path().to_owned()], &[], &mut |_| ()).unwrap();
+        let mut vector = || (0..dimension).map(|_| random.f32() - 0.3).collect::<Vec<f32>>();
+        let chunks = index.without_vectors(100).unwrap();
+        let vectors: Vec<(i64, Vec<f32>)> = chunks.iter().map(|(chunk, _)| (*chunk, vector())).collect();
+        index.keep_vectors(&vectors).unwrap();
+        let wanted = vector();
+        let cosine = |one: &[f32], other: &[f32]| {
+            let product = |one: &[f32], other: &[f32]| one.iter().zip(other).map(|(a, b)| a * b).sum::<f32>();
+            product(one, other) / (product(one, one) * product(other, other)).sqrt()
+        };
+        let hits = index.search(Query { text: "", by_words: false, vector: Some(&wanted), top: 20 }).unwrap();
+        assert_eq!(hits.len(), 20);
+        for hit in &hits {
+            let place: usize = hit.content.strip_prefix("text ").unwrap().parse().unwrap();
+            let (found, exact) = (hit.why.cosine.unwrap(), cosine(&vectors[place].1, &wanted));
+            assert!((found - exact).abs() < 0.01, "{dimension} numbers: {found}, not {exact}");
+        }
+        assert!(hits.is_sorted_by(|one, other| one.why.cosine >= other.why.cosine));
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use playhouse::host::clock::SystemClock;
 use playhouse::host::directory::WorkingDirectory;
+use playhouse::host::documents::claims;
 use playhouse::host::plan::check;
 use playhouse::host::program::load_files;
 use playhouse::host::tool::builtin::named_at;
@@ -88,6 +89,23 @@ fn loops_in_words_are_explained_where_there_are_such() {
                    {\"at\":\"01\",\"say\":\"Apple.\"}\n{\"at\":\"01\",\"say\":\"Pear.\"}\n";
     assert!(with.contains(example), "{with}");
     assert_eq!(with.replace(example, ""), *without);
+}
+
+/// What a model is told that reads documents for facts; its own example keeps to what it is told.
+#[test]
+fn facts_of_documents() {
+    let messages =
+        claims::messages("Refunds", "Refunds > Late", "They are {{ late }}.\n\"Danger()\"", Some("no \"quote\""));
+    let texts: Vec<&str> = messages.iter().map(|message| &*message.text).collect();
+    golden::compare("prompts/facts.golden", &texts.join("\n---\n"));
+    let (_, example) = texts[0].split_once("# Example\n").unwrap();
+    let (passage, answer) = example.split_once('\n').unwrap();
+    let passage: serde_json::Value = serde_json::from_str(passage).unwrap();
+    let claims = claims::read(answer).unwrap();
+    assert_eq!(claims.len(), 3);
+    for claim in claims {
+        assert!(claims::line_of(passage["text"].as_str().unwrap(), &claim.quote).is_some(), "{claim:?}");
+    }
 }
 
 /// The rule about playbooks inside lines stands only where there are such.

@@ -24,13 +24,13 @@ pub(super) struct Triple {
     pub(super) predicate: String,
     /// What that is.
     pub(super) object: String,
-    /// What the subject is: `document`, `section`, `row`, `term` or `fact`.
+    /// What the subject is: `document`, `section`, `row`, `term`, `fact`, or of what a model has read `claim`.
     pub(super) kind: &'static str,
 }
 
 impl Triple {
     /// A fact; none if a part of it says nothing.
-    fn new(line: usize, kind: &'static str, parts: [&str; 3]) -> Option<Triple> {
+    pub(super) fn new(line: usize, kind: &'static str, parts: [&str; 3]) -> Option<Triple> {
         let [subject, predicate, object] = parts.map(|part| part.replace("**", "").trim().to_owned());
         let says = |part: &str| part.chars().any(char::is_alphanumeric);
         let is_name = subject.chars().count() <= MAX_NAME && predicate.chars().count() <= MAX_NAME;
@@ -125,15 +125,23 @@ pub(super) fn of_json_lines(text: &str) -> Result<Vec<Triple>, String> {
         let line_number = index + 1;
         let wrong = |cause: &str| format!("line {line_number} is no fact: {cause}");
         let fact: serde_json::Map<_, _> = serde_json::from_str(line).map_err(|cause| wrong(&cause.to_string()))?;
-        let part = |name: &str| match fact.get(name) {
-            Some(serde_json::Value::String(text)) => Ok(text.clone()),
-            Some(other @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => Ok(other.to_string()),
-            _ => Err(wrong(&format!("it has no text `{name}`"))),
-        };
-        let (subject, predicate, object) = (part("subject")?, part("predicate")?, part("object")?);
+        let [subject, predicate, object] = parts(&fact).map_err(|cause| wrong(&cause))?;
         triples.extend(Triple::new(line_number, "fact", [&subject, &predicate, &object]));
     }
     Ok(triples)
+}
+
+/// Subject, predicate and object of a fact.
+///
+/// # Errors
+/// One is missing, or is a list or an object.
+pub(super) fn parts(fact: &serde_json::Map<String, serde_json::Value>) -> Result<[String; 3], String> {
+    let part = |name: &str| match fact.get(name) {
+        Some(serde_json::Value::String(text)) => Ok(text.clone()),
+        Some(other @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => Ok(other.to_string()),
+        _ => Err(format!("it has no text `{name}`")),
+    };
+    Ok([part("subject")?, part("predicate")?, part("object")?])
 }
 
 /// The facts of a file `*.facts.csv`: subject, predicate and object in each line; a first line with these names is none.

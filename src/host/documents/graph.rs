@@ -40,7 +40,7 @@ pub struct Facts {
 pub struct Entity {
     /// Its name.
     pub name: String,
-    /// What it is: what a fact says, else `document`, `section`, `row`, `term` or `fact`.
+    /// What it is: what a fact says, else `document`, `section`, `row`, `term`, `fact` or `claim`.
     pub kind: String,
     /// Where it is named first.
     pub source: String,
@@ -141,7 +141,7 @@ impl Index {
         for keys in keys.chunks(500) {
             let marks = vec!["?"; keys.len()].join(", ");
             let sql = format!(
-                "SELECT triple.id, kind, subject_key, object_key, subject, predicate, object, path, line
+                "SELECT triple.id, kind, subject_key, object_key, subject, predicate, object, path, line, paged
                 FROM triple JOIN document ON document.id = document WHERE triple.id IN (
                     SELECT id FROM triple WHERE subject_key IN ({marks})
                     UNION SELECT id FROM triple WHERE object_key IN ({marks})
@@ -149,7 +149,7 @@ impl Index {
             );
             let edge = |row: &rusqlite::Row<'_>| {
                 let (path, line): (String, u64) = (row.get(7)?, row.get(8)?);
-                let source = source(&path, line, line);
+                let source = source(&path, (line, line), row.get(9)?);
                 let relationship =
                     Relationship { subject: row.get(4)?, predicate: row.get(5)?, object: row.get(6)?, source };
                 Ok(Edge {

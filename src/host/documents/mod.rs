@@ -1,9 +1,13 @@
 //! Documents: folders of texts in one SQLite file, found by words, by meaning (if a server makes vectors) and by facts.
 //!
 //! Read on in the order of the data: `extract` makes chunks and facts of files, `write` keeps them in the tables of `schema`,
-//! `search`, `vectors` and `graph` find them, `measure` says how well.
+//! `search`, `vectors` and `graph` find them, `measure` says how well. `claims` are the facts that a model reads in them.
 
 mod chunk;
+
+pub mod claims;
+
+pub mod command;
 
 mod extract;
 
@@ -32,6 +36,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use serde::Serialize;
 
+use crate::host::documents::command::Commands;
 use crate::host::documents::vectors::Vectors;
 
 /// What can go wrong with an index.
@@ -81,6 +86,8 @@ pub struct Index {
     folder: PathBuf,
     /// Its vectors as they were when they were needed last, and the version of the file then.
     vectors: Option<(i64, Vectors)>,
+    /// What makes texts of files that are none.
+    commands: Commands,
 }
 
 /// What an index holds.
@@ -130,7 +137,8 @@ impl Index {
     /// # Errors
     /// The folder is not there.
     pub fn in_memory(folder: &Path) -> Result<Index, IndexError> {
-        let index = |connection, folder| Index { connection, path: None, folder, vectors: None };
+        let index =
+            |connection, folder| Index { connection, path: None, folder, vectors: None, commands: Commands::default() };
         let folder = real(folder)?;
         let opened = Connection::open_in_memory().and_then(|connection| {
             schema::make(&connection)?;
@@ -138,6 +146,11 @@ impl Index {
         });
         let shown = folder.display().to_string();
         opened.map(|connection| index(connection, folder)).map_err(|cause| fault(&shown, &cause))
+    }
+
+    /// Has these commands make texts of files that are none.
+    pub fn extract_by(&mut self, commands: Commands) {
+        self.commands = commands;
     }
 
     /// Its file, for people.

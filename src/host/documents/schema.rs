@@ -7,13 +7,14 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::host::documents::command::Commands;
 use crate::host::documents::{Index, IndexError, IndexFault, fault, real};
 
 /// What stands in the header of an index (`phdx`), so that no other database is taken for one.
 const APPLICATION_ID: i32 = 0x7068_6478;
 
 /// The version of the tables.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// How long a write waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(2);
@@ -27,7 +28,8 @@ pub(super) const WORDS: &str = "
     INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.5)');
 ";
 
-/// The other tables. In `triple`, keys are names as they are compared.
+/// The other tables. In `triple`, keys are names as they are compared; `asked` says which models have read which chunks for
+/// facts. Of a document that is `paged`, lines are pages.
 const TABLES: &str = "
     CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE root (path TEXT PRIMARY KEY, include TEXT NOT NULL, deleted INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -37,7 +39,8 @@ const TABLES: &str = "
         title TEXT NOT NULL,
         size INTEGER NOT NULL,
         modified INTEGER NOT NULL,
-        hash BLOB NOT NULL
+        hash BLOB NOT NULL,
+        paged INTEGER NOT NULL
     ) STRICT;
     CREATE TABLE chunk (
         id INTEGER PRIMARY KEY,
@@ -61,6 +64,7 @@ const TABLES: &str = "
         subject_key TEXT NOT NULL,
         object_key TEXT NOT NULL
     ) STRICT;
+    CREATE TABLE asked (chunk INTEGER NOT NULL, model TEXT NOT NULL, PRIMARY KEY (chunk, model)) STRICT, WITHOUT ROWID;
     CREATE INDEX triple_of_document ON triple (document);
     CREATE INDEX triple_of_subject ON triple (subject_key);
     CREATE INDEX triple_of_object ON triple (object_key);
@@ -146,8 +150,14 @@ impl Index {
         match state {
             (APPLICATION_ID, VERSION) => {
                 connection.pragma_update(None, "synchronous", "NORMAL").map_err(error)?;
-                Ok(Index { connection, path: Some(path.to_owned()), folder, vectors: None })
+                let path = Some(path.to_owned());
+                Ok(Index { connection, path, folder, vectors: None, commands: Commands::default() })
             }
+            (APPLICATION_ID, older) if older < VERSION => refuse(
+                IndexFault::IndexUnreadable,
+                format!("its format is {older}, that of an older playhouse"),
+                "remove it and add its documents again",
+            ),
             (APPLICATION_ID, newer) => refuse(
                 IndexFault::IndexNewer,
                 format!("its format is {newer}, and this program knows {VERSION}"),

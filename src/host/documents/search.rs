@@ -151,14 +151,14 @@ impl Index {
     }
 
     fn hit(&self, chunk: i64, score: f64, why: Why) -> Result<Hit, IndexError> {
-        let sql = "SELECT content, path, first, last, coalesce(chunk.title, document.title), heading FROM chunk
+        let sql = "SELECT content, path, first, last, coalesce(chunk.title, document.title), heading, paged FROM chunk
             JOIN document ON document.id = document WHERE chunk.id = ?1";
         let mut hit = self.run(|connection| {
             connection.prepare(sql)?.query_row([chunk], |row| {
                 let path: String = row.get(1)?;
                 Ok(Hit {
                     content: row.get(0)?,
-                    source: source(&path, row.get(2)?, row.get(3)?),
+                    source: source(&path, (row.get(2)?, row.get(3)?), row.get(6)?),
                     title: row.get(4)?,
                     heading: row.get(5)?,
                     score,
@@ -184,12 +184,12 @@ impl Index {
             advice: "name a source as a search gives it, such as docs/refunds.md:12-40".to_owned(),
         };
         let wanted = Source::read(named);
-        let document: Option<(i64, String, String)> = self.run(|connection| {
-            let sql = "SELECT id, path, title FROM document WHERE path IN (?1, ?2) ORDER BY path = ?1 DESC";
-            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let document: Option<(i64, String, String, bool)> = self.run(|connection| {
+            let sql = "SELECT id, path, title, paged FROM document WHERE path IN (?1, ?2) ORDER BY path = ?1 DESC";
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
             connection.query_row(sql, [named, wanted.path], row).optional()
         })?;
-        let Some((document, path, title)) = document else {
+        let Some((document, path, title, is_paged)) = document else {
             return Err(missing(format!("{} holds no document `{}`", self.shown(), wanted.path)));
         };
         // A file may be called like a place in another one.
@@ -211,34 +211,37 @@ impl Index {
         let mut line = 0;
         for (first, last, text) in chunks {
             // As they stand there: the lines between chunks are empty.
-            content.push_str(
-                &"\n".repeat(usize::try_from(first.saturating_sub(line)).unwrap_or(1).min(3) * usize::from(line > 0)),
-            );
+            let n_lines = if is_paged { 2 } else { usize::try_from(first.saturating_sub(line)).unwrap_or(1).min(3) };
+            content.push_str(&"\n".repeat(n_lines * usize::from(line > 0)));
             content.push_str(text);
             line = *last;
         }
         let lines = (chunks.first().map_or(1, |chunk| chunk.0), line);
         let stale = self.is_stale(&path);
-        Ok(Excerpt { content, source: source(&path, lines.0, lines.1), title, stale })
+        Ok(Excerpt { content, source: source(&path, lines, is_paged), title, stale })
     }
 }
 
 /// Where a chunk stands, as people and models name it.
-pub(super) fn source(path: &str, first: u64, last: u64) -> String {
-    if first == last { format!("{path}:{first}") } else { format!("{path}:{first}-{last}") }
+pub(super) fn source(path: &str, (first, last): (u64, u64), is_paged: bool) -> String {
+    let mark = if is_paged { PAGE } else { ":" };
+    if first == last { format!("{path}{mark}{first}") } else { format!("{path}{mark}{first}-{last}") }
 }
+
+/// What stands between a document and its page.
+const PAGE: &str = "#page=";
 
 /// A place in a document, as it is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source<'s> {
     pub(super) path: &'s str,
-    /// First and last line, from 1; none: the whole document.
+    /// First and last line, or page, from 1; none: the whole document.
     pub(super) lines: Option<(u64, u64)>,
 }
 
 impl<'s> Source<'s> {
     pub(super) fn read(named: &'s str) -> Source<'s> {
-        let lines = named.rsplit_once(':').and_then(|(path, lines)| {
+        let lines = named.rsplit_once(PAGE).or_else(|| named.rsplit_once(':')).and_then(|(path, lines)| {
             let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
             Some((path, (first.parse().ok()?, last.parse().ok()?)))
         });

@@ -8,7 +8,9 @@ use ignore::overrides::{Override, OverrideBuilder};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
+use crate::host::documents::command::{command_of, extracted, of_pages};
 use crate::host::documents::extract::{Extract, extract};
+use crate::host::documents::facts::Triple;
 use crate::host::documents::vectors::Numbers;
 use crate::host::documents::words::{identifier_parts, key};
 use crate::host::documents::{Index, IndexError, IndexFault, Root, fault, real};
@@ -203,8 +205,15 @@ impl Index {
             update.unchanged += 1;
             return Ok(());
         }
+        let command = command_of(&self.commands, name).map(<[String]>::to_vec);
         let read = std::fs::read(file).map_err(|cause| cause.to_string());
         let bytes = match read {
+            Ok(bytes) if command.is_some() => bytes,
+            Ok(_) if self.is_paged(name)? => {
+                // Whoever asks for this has no command: what another one has made of it stays, and is stale.
+                update.left_out += 1;
+                return Ok(());
+            }
             Ok(bytes) if bytes[..bytes.len().min(BEGINNING)].contains(&0) => {
                 update.left_out += 1;
                 return self.forget(name, known.is_some(), update, told);
@@ -222,13 +231,20 @@ impl Index {
             update.unchanged += 1;
             return Ok(());
         }
-        let read = String::from_utf8(bytes)
-            .map_err(|cause| format!("it is no text: byte {} is not UTF-8", cause.utf8_error().valid_up_to()));
-        match read.and_then(|text| extract(name, text.strip_prefix('\u{feff}').unwrap_or(&text))) {
+        let is_paged = command.is_some();
+        let read = match command {
+            Some(command) => extracted(&self.commands, &command, file).map(|text| of_pages(name, &text)),
+            None => {
+                let no_text = |at| format!("it is no text: byte {at} is not UTF-8");
+                let text = String::from_utf8(bytes).map_err(|cause| no_text(cause.utf8_error().valid_up_to()));
+                text.and_then(|text| extract(name, text.strip_prefix('\u{feff}').unwrap_or(&text)))
+            }
+        };
+        match read {
             Ok(extract) => {
                 self.change(|connection| {
                     remove(connection, name)?;
-                    insert(connection, name, stamp, &hash, &extract)
+                    insert(connection, name, (stamp, &hash, is_paged), &extract)
                 })?;
                 if known.is_some() {
                     update.changed += 1
@@ -243,6 +259,13 @@ impl Index {
                 self.forget(name, known.is_some(), update, told)
             }
         }
+    }
+
+    /// Whether a command has made the text of a document.
+    fn is_paged(&self, name: &str) -> Result<bool, IndexError> {
+        let sql = "SELECT paged FROM document WHERE path = ?1";
+        let paged = self.run(|connection| connection.query_row(sql, [name], |row| row.get(0)).optional())?;
+        Ok(paged.unwrap_or(false))
     }
 
     /// What was kept of a file that is no document any more.
@@ -367,7 +390,7 @@ impl Index {
     }
 
     /// Changes the index in one transaction.
-    fn change(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), IndexError> {
+    pub(super) fn change(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), IndexError> {
         self.vectors = None;
         let shown = self.shown();
         let changed =
@@ -385,9 +408,14 @@ fn indexed_text(title: &str, heading: &str, content: &str) -> String {
     [title, heading, content].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("\n")
 }
 
-fn insert(connection: &Connection, name: &str, stamp: Stamp, hash: &[u8], extract: &Extract) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO document (path, title, size, modified, hash) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let values = params![name, extract.title, stamp.size, stamp.modified, hash];
+fn insert(
+    connection: &Connection,
+    name: &str,
+    (stamp, hash, is_paged): (Stamp, &[u8], bool),
+    extract: &Extract,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO document (path, title, size, modified, hash, paged) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let values = params![name, extract.title, stamp.size, stamp.modified, hash, is_paged];
     let document = connection.prepare(sql)?.insert(values)?;
     let sql = "INSERT INTO chunk (document, first, last, title, heading, content) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut of_chunk = connection.prepare(sql)?;
@@ -398,21 +426,19 @@ fn insert(connection: &Connection, name: &str, stamp: Stamp, hash: &[u8], extrac
         let parts = identifier_parts(&text).join(" ");
         of_words.execute(params![id, text, parts])?;
     }
+    insert_triples(connection, document, &extract.triples)
+}
+
+pub(super) fn insert_triples<'t>(
+    connection: &Connection,
+    document: i64,
+    triples: impl IntoIterator<Item = &'t Triple>,
+) -> rusqlite::Result<()> {
     let sql = "INSERT INTO triple (document, line, kind, subject, predicate, object, subject_key, object_key)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let mut of_triple = connection.prepare(sql)?;
-    for triple in &extract.triples {
-        let (subject, object) = (key(&triple.subject), key(&triple.object));
-        let values = params![
-            document,
-            triple.line,
-            triple.kind,
-            triple.subject,
-            triple.predicate,
-            triple.object,
-            subject,
-            object
-        ];
+    for Triple { line, subject, predicate, object, kind } in triples {
+        let values = params![document, line, kind, subject, predicate, object, key(subject), key(object)];
         of_triple.execute(values)?;
     }
     Ok(())
@@ -425,6 +451,7 @@ fn remove(connection: &Connection, name: &str) -> rusqlite::Result<()> {
     let Some(document) = found else { return Ok(()) };
     for sql in [
         "DELETE FROM words WHERE rowid IN (SELECT id FROM chunk WHERE document = ?1)",
+        "DELETE FROM asked WHERE chunk IN (SELECT id FROM chunk WHERE document = ?1)",
         "DELETE FROM vector WHERE chunk IN (SELECT id FROM chunk WHERE document = ?1)",
         "DELETE FROM chunk WHERE document = ?1",
         "DELETE FROM triple WHERE document = ?1",

@@ -8,6 +8,8 @@ use futures_util::FutureExt;
 use crate::host::config::{
     CommandLine, Config, Environment, FileConfig, ModelId, Search, child_environment, named_variable,
 };
+#[cfg(feature = "sqlite")]
+use crate::host::documents::command::Commands as ExtractCommands;
 use crate::host::equipment::declaration::{self, Declarations, FromProgram};
 use crate::host::equipment::{Equipment, EquipmentError, Models, Reach, Surroundings, for_author};
 use crate::host::launch::error::LaunchError;
@@ -101,6 +103,17 @@ impl Launch {
         make(id, None).map_err(LaunchError::Model)
     }
 
+    /// What makes texts of files that are none, for an index: as the configuration beside it says.
+    ///
+    /// # Errors
+    /// The configuration is wrong.
+    #[cfg(feature = "sqlite")]
+    pub fn extract_commands(&self, index: &Path) -> Result<ExtractCommands, LaunchError> {
+        let file = self.file_config(Some(index))?;
+        let sandbox = self.sandbox(&file, child_environment());
+        Ok(ExtractCommands { by_ending: file.extract, sandbox })
+    }
+
     /// What a plugin is made of that its author opens by itself: the packages, what it is given, and the `config` that
     /// overrides its own.
     ///
@@ -146,6 +159,11 @@ impl Launch {
         Ok(Equipment::open(&declared, &around, reach).await?)
     }
 
+    /// What confines commands that get this environment.
+    fn sandbox(&self, file: &FileConfig, environment: Vec<(String, String)>) -> Sandbox {
+        Sandbox::new(file.skills.sandbox, self.workshop.environment.executable.clone(), environment)
+    }
+
     fn look_around(
         &self,
         program: &FromProgram,
@@ -158,8 +176,7 @@ impl Launch {
         let mut declared = Declarations::read(&file.declared, program)?;
         self.workshop.trust.check_commands(&mut declared)?;
         let environment = child_environment();
-        let sandbox =
-            Sandbox::new(file.skills.sandbox, self.workshop.environment.executable.clone(), environment.clone());
+        let sandbox = self.sandbox(&file, environment.clone());
         let secrets = self.workshop.secrets.clone();
         let commands = Commands { sandbox, skills: file.skills.clone(), secrets: secrets.clone() };
         let around = Surroundings {

@@ -38,6 +38,8 @@ pub enum Purpose {
     User,
     /// A model that judges a run.
     Judge,
+    /// A model that reads documents for facts.
+    Facts,
 }
 
 /// A request to a model.

@@ -76,7 +76,7 @@ impl Llm for Recorded {
             Purpose::Turn => Some(Speaker::Turn),
             Purpose::Plan => Some(Speaker::Plan),
             // What is heard of these is a verdict.
-            Purpose::Classifier | Purpose::User | Purpose::Judge => None,
+            Purpose::Classifier | Purpose::User | Purpose::Judge | Purpose::Facts => None,
         };
         let answer = self.take.order().zip(place).map(|(order, speaker)| order.ask(speaker));
         let lockstep = (request.purpose == Purpose::Turn).then(|| self.take.lockstep().clone());

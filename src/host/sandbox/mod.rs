@@ -105,6 +105,11 @@ impl Sandbox {
         Sandbox { kind, executable, environment: environment.into() }
     }
 
+    /// Whether somebody has decided that there is none.
+    pub(crate) fn is_waived(&self) -> bool {
+        self.kind == SandboxKind::None
+    }
+
     /// What it is here. Looks at the system and starts nothing.
     pub fn available(&self) -> Available {
         match self.means() {

@@ -6,14 +6,19 @@ use clap::Args;
 use serde_json::json;
 
 use crate::host::documents::Index;
+use crate::host::documents::claims::{Kept, claims};
 use crate::host::documents::measure::{Measure, RANKS, TOP, questions};
 use crate::host::documents::search::{Hit, Query};
+use crate::host::llm::ModelKind;
+use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
 use crate::host::text::{one_line, shorten};
-use crate::serve::cli::commands::index::options::{IndexFile, Server, embedder_of, failure};
+use crate::serve::cli::commands::index::options::{IndexFile, Server, count_of, embedder_of, failure};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
+use crate::serve::cli::machinery::ending::tell_left_over;
 use crate::serve::cli::machinery::output::{Format, json_array};
+use crate::vm::protocol::Usage;
 
 /// Characters of a chunk that are shown.
 const MAX_SHOWN: usize = 240;
@@ -82,11 +87,15 @@ pub(super) struct ShowArguments {
     after: usize,
 }
 
-/// Looks up what the documents say of the things that a question names
+/// Looks up what the documents say of the things that a question names; with --model, has a model read them for facts
 #[derive(Args)]
 pub(super) struct FactsArguments {
     /// A question that names things
-    question: String,
+    #[arg(required_unless_present = "model")]
+    question: Option<String>,
+    /// Have this model read all chunks that it has not read yet, as for `run`; what it cannot quote is dropped
+    #[arg(long, value_name = "ID", conflicts_with_all = ["question", "format"])]
+    model: Option<String>,
     #[command(flatten)]
     file: IndexFile,
     /// For whom: text for people, or an object for programs
@@ -189,7 +198,11 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<Exit, Failure> {
 }
 
 pub(super) fn facts(console: &Console, arguments: &FactsArguments) -> Result<Exit, Failure> {
-    let FactsArguments { question, file, format, server } = arguments;
+    let FactsArguments { question, model, file, format, server } = arguments;
+    if let Some(model) = model {
+        return read_facts(console, model, file, server);
+    }
+    let question = question.as_deref().unwrap_or_default();
     let mut index = Index::open(&file.index).map_err(failure)?;
     let embedder = embedder_of(console, &index, file, server, false)?;
     let vector = vector_of(console, embedder.as_ref(), question, false)?;
@@ -208,6 +221,51 @@ pub(super) fn facts(console: &Console, arguments: &FactsArguments) -> Result<Exi
         console.remark("no fact is about what the question names");
     }
     Ok(Exit::Finished)
+}
+
+/// Has a model read all chunks that it has not read yet. What it said of each is kept at once.
+fn read_facts(console: &Console, model: &str, file: &IndexFile, server: &Server) -> Result<Exit, Failure> {
+    let mut index = Index::open_to_write(&file.index).map_err(failure)?;
+    let runtime = runtime()?;
+    let (llm, timeout) = server.model(console, &runtime, model, &file.index)?;
+    if llm.kind() == ModelKind::Embedded {
+        return Err(Failure::wrong("the embedded model reads no documents; name another one, as in openai:NAME"));
+    }
+    let shown = index.shown();
+    let n_unasked = index.count_unasked(model).map_err(failure)?;
+    console.remark(&format!("{shown}: {model} reads {}", count(n_unasked, "chunk")));
+    let (mut all, mut n_unusable, mut tokens, mut unreachable) = (Kept::default(), 0, Usage::default(), None);
+    let mut passage = None;
+    while let Some(next) = index.next_unasked(model, passage.as_ref()).map_err(failure)? {
+        let (said, usage) = runtime.block_on(claims(&*llm, timeout, &next));
+        tokens += usage;
+        match said {
+            Ok(said) => {
+                let Kept { kept, dropped } = index.keep_claims(model, &next, &said).map_err(failure)?;
+                all = Kept { kept: all.kept + kept, dropped: all.dropped + dropped };
+            }
+            Err(NoAnswer::Unusable(_)) => n_unusable += 1,
+            Err(NoAnswer::Unreachable(cause)) => {
+                unreachable = Some(cause);
+                break;
+            }
+        }
+        passage = Some(next);
+    }
+    let facts = count(all.kept, "new fact");
+    let tokens = count_of(tokens.prompt_tokens + tokens.completion_tokens, "token");
+    console.remark(&format!("{facts}; {} dropped whose quote does not stand in the text; {tokens}", all.dropped));
+    if n_unusable > 0 {
+        let chunks = count(n_unusable, "chunk");
+        console.warning(&format!("of {chunks} no answer could be used; the same command asks again"));
+    }
+    if let Some(cause) = unreachable {
+        return Err(Failure::failed(format!(
+            "{cause}; what was read is kept, and the same command goes on from there"
+        )));
+    }
+    let has_failed = tell_left_over(console, &llm.left_over(), true);
+    Ok(if has_failed { Exit::Failed } else { Exit::Finished })
 }
 
 pub(super) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit, Failure> {

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::host::documents::write::{Update, can_add};
 use crate::host::documents::{Index, Status};
 use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
-use crate::serve::cli::commands::index::options::{IndexFile, Server, failure};
+use crate::serve::cli::commands::index::options::{IndexFile, Server, count_of, failure};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::output::{Format, table};
@@ -101,6 +101,7 @@ pub(super) fn add(console: &Console, arguments: &AddArguments) -> Result<Exit, F
     if let Some(model) = embedding {
         index.use_embedding(model, false).map_err(failure)?;
     }
+    server.extract_by(console, &mut index, &file.index)?;
     let update = index.add(paths, include, &mut |news| tell(console, telling, news)).map_err(failure)?;
     finish(console, index, &update, file, server, telling)
 }
@@ -108,6 +109,7 @@ pub(super) fn add(console: &Console, arguments: &AddArguments) -> Result<Exit, F
 pub(super) fn refresh(console: &Console, arguments: &RefreshArguments) -> Result<Exit, Failure> {
     let RefreshArguments { file, server, telling } = arguments;
     let mut index = Index::open_to_write(&file.index).map_err(failure)?;
+    server.extract_by(console, &mut index, &file.index)?;
     let update = index.refresh(&mut |news| tell(console, telling, news)).map_err(failure)?;
     finish(console, index, &update, file, server, telling)
 }
@@ -235,8 +237,4 @@ fn summary(shown: &str, status: &Status) -> String {
         text.push_str(&format!("{} {path}{include}\n", if root.deleted { "without" } else { "of" }));
     }
     text
-}
-
-fn count_of(n: u64, what: &str) -> String {
-    count(usize::try_from(n).unwrap_or(usize::MAX), what)
 }

@@ -18,6 +18,7 @@ Examples:
   playhouse index search \"late refunds\" --explain
   playhouse index show docs/refunds.md:12-40 --after 1
   playhouse index refresh                        what has changed since
+  playhouse index facts \"late refunds\"           what is said of them
   playhouse index eval questions.jsonl           how well questions find their sources
 
 A program that names SearchDocuments, ReadDocument or LookUpFacts looks into ./playhouse.index.";

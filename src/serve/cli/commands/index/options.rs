@@ -1,14 +1,18 @@
 //! What the commands have in common: which index, which server of vectors, and what is said where an index cannot be used.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 
 use crate::host::documents::{Index, IndexError, IndexFault};
 use crate::host::launch::{Choices, Launch};
+use crate::host::llm::Llm;
 use crate::host::llm::embeddings::Embedder;
 use crate::host::resource::documents::DEFAULT_INDEX;
-use crate::serve::cli::machinery::console::{Console, Failure};
+use crate::lang::program::FrontMatter;
+use crate::serve::cli::machinery::console::{Console, Failure, count};
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
 
 /// Which index is meant.
@@ -22,7 +26,7 @@ pub(super) struct IndexFile {
 /// The server of vectors.
 #[derive(Args)]
 pub(super) struct Server {
-    /// The OpenAI-compatible server that makes vectors [default: that of models]
+    /// The OpenAI-compatible server of vectors, and of --model [default: that of models]
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// The configuration [default: playhouse.toml beside the index]
@@ -35,6 +39,36 @@ impl Server {
         let choices = Choices { base_url: self.base_url.clone(), config: self.config.clone(), ..Choices::default() };
         let made = Launch::new(workshop(console), choices).embedder(model, index);
         made.map_err(|error| launch_failure(console, error))
+    }
+
+    /// Has the commands of the configuration make texts of files that are none.
+    pub(super) fn extract_by(&self, console: &Console, index: &mut Index, path: &Path) -> Result<(), Failure> {
+        let choices = Choices { config: self.config.clone(), ..Choices::default() };
+        let commands = Launch::new(workshop(console), choices).extract_commands(path);
+        index.extract_by(commands.map_err(|error| launch_failure(console, error))?);
+        Ok(())
+    }
+
+    /// A model that writes, and how long an answer may take.
+    pub(super) fn model(
+        &self,
+        console: &Console,
+        runtime: &tokio::runtime::Runtime,
+        id: &str,
+        index: &Path,
+    ) -> Result<(Arc<dyn Llm>, Duration), Failure> {
+        let choices = Choices {
+            model: Some(id.to_owned()),
+            base_url: self.base_url.clone(),
+            config: self.config.clone(),
+            ..Choices::default()
+        };
+        let launch = Launch::new(workshop(console), choices);
+        let opened = runtime.block_on(async {
+            let chosen = launch.choose_model(index, &FrontMatter::default()).await?;
+            Ok((launch.open_model(&chosen).await?, chosen.config.session.turn_timeout))
+        });
+        opened.map_err(|error| launch_failure(console, error))
     }
 }
 
@@ -65,4 +99,9 @@ pub(super) fn failure(error: IndexError) -> Failure {
             Failure::wrong(error.to_string())
         }
     }
+}
+
+/// `3 chunks`, of what an index counts.
+pub(super) fn count_of(n: u64, what: &str) -> String {
+    count(usize::try_from(n).unwrap_or(usize::MAX), what)
 }
