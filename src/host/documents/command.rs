@@ -49,22 +49,26 @@ pub(super) fn of_pages(name: &str, text: &str) -> Extract {
     Extract { title, chunks: pages.flat_map(on_page).collect(), triples: Vec::new() }
 }
 
-/// Runs a command on a file, confined: of all that is not the system's it reads this file alone, and writes nothing that
-/// stays.
+/// Begins a command in a folder that it may read and not write.
+const IN_FOLDER: [&str; 3] = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\""];
+
+/// Runs a command on a file, in the index's folder, confined: of all that is not the system's it reads this folder alone, and
+/// writes nothing that stays.
 ///
 /// # Errors
 /// It cannot be confined or started, fails, takes too long, writes too much or no text; in words for people.
-pub(super) fn extracted(commands: &Commands, command: &[String], file: &Path) -> Result<String, String> {
+pub(super) fn extracted(commands: &Commands, command: &[String], folder: &Path, file: &Path) -> Result<String, String> {
     let Some((program, arguments)) = command.split_first() else { return Err("its command is empty".to_owned()) };
     let failed = |cause: String| format!("`{program}` gives no text of it: {cause}; see `[index.extract]`");
     let file = file.canonicalize().map_err(|cause| failed(cause.to_string()))?;
     let shown = file.to_str().ok_or("its name is no text")?;
     let words = arguments.iter().map(|argument| argument.replace(FILE, shown));
-    let words: Vec<String> = [program.clone()].into_iter().chain(words).collect();
-    let folder = tempfile::tempdir().map_err(|cause| failed(cause.to_string()))?;
-    let working_directory = folder.path().canonicalize().map_err(|cause| failed(cause.to_string()))?;
+    let begun = IN_FOLDER.map(str::to_owned).into_iter().chain([folder.display().to_string(), program.clone()]);
+    let words: Vec<String> = begun.chain(words).collect();
+    let temporary = tempfile::tempdir().map_err(|cause| failed(cause.to_string()))?;
+    let working_directory = temporary.path().canonicalize().map_err(|cause| failed(cause.to_string()))?;
     let limits = Limits { output_bytes: 2 * MAX_BYTES, ..Limits::of_time(TIME) };
-    let policy = Policy { readable: vec![file.clone()], working_directory, network: false, limits };
+    let policy = Policy { readable: vec![folder.to_owned(), file.clone()], working_directory, network: false, limits };
     let finished = run(commands, &words, &policy).map_err(failed)?;
     match finished.ended {
         Ended::Exited(0) if finished.stdout.n_left_out > 0 || finished.stdout.text.len() > MAX_BYTES => {

@@ -233,7 +233,7 @@ impl Index {
         }
         let is_paged = command.is_some();
         let read = match command {
-            Some(command) => extracted(&self.commands, &command, file).map(|text| of_pages(name, &text)),
+            Some(command) => extracted(&self.commands, &command, &self.folder, file).map(|text| of_pages(name, &text)),
             None => {
                 let no_text = |at| format!("it is no text: byte {at} is not UTF-8");
                 let text = String::from_utf8(bytes).map_err(|cause| no_text(cause.utf8_error().valid_up_to()));
