@@ -86,7 +86,8 @@ impl Known {
 
     /// The variables that an agent declares.
     pub(super) fn declared(&self, agent: AgentId) -> &[Arc<str>] {
-        &self.agents[agent.0 as usize].variables
+        // One that is made for a program of skills has none.
+        self.agents.get(agent.0 as usize).map_or(&[], |agent| &agent.variables)
     }
 }
 

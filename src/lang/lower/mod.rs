@@ -29,7 +29,7 @@ use crate::lower::load::{Files, load_files};
 use crate::lower::names::sort_names;
 use crate::lower::playbooks::{PlaybookDraft, root_playbook};
 use crate::lower::settings::{ToolsOf, read_tools};
-use crate::lower::skills::{add_triggers, delegate_of};
+use crate::lower::skills::{add_triggers, agent_of_skills, delegate_of};
 use crate::plan::{Plan, PlanId, read_plan};
 use crate::program::{
     Agent, AgentId, AgentKind, Entry, FrontMatter, Playbook, PlaybookId, Program, Signature, ToolList, ToolNames,
@@ -130,12 +130,13 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
         // Who runs a plan that no agent calls.
         agents.push(empty_agent(&plan.name, &plan.name, Span { end: plan.span.start, ..plan.span }));
     }
-    if let Entry::Root(id) = entry
-        && let Some(plan) = plans.iter().find(|plan| plan.agent.kind == AgentKind::Playbooks)
-    {
-        let mut root = root_playbook(id, plan, &playbooks, &files, around(plan.agent.id));
+    let of_skills = playbooks.iter().all(|playbook| playbook.skill.is_some()).then(|| agent_of_skills(&agents));
+    let first = plans.iter().find(|plan| plan.agent.kind == AgentKind::Playbooks);
+    if let (Entry::Root(id), Some(plan)) = (&entry, of_skills.as_ref().or(first)) {
+        let mut root = root_playbook(*id, plan, &playbooks, &files, around(plan.agent.id));
         sort_names_of(&mut root, known.declared(plan.agent.id));
         playbooks.push(root);
+        agents.extend(of_skills.map(|plan| plan.agent));
     }
     for index in 0..playbooks.len() {
         let delegate = delegate_of(&playbooks[index], playbook_id(playbooks.len()));

@@ -9,15 +9,21 @@ use crate::english::outline::{Outline, OutlineLine};
 use crate::english::phrase::Phrase;
 use crate::english::reading::Surroundings;
 use crate::english::skill_calls::{due_skill, without_number};
+use crate::lower::agents::{AgentPlan, empty_agent};
 use crate::lower::flow::flow_graph;
 use crate::program::flow_graph::{EdgeKind, FlowGraph};
 use crate::program::permits::{DELEGATE, Permission, Permits};
 use crate::program::{
-    ARGUMENTS, AgentId, Arm, BegunBy, Body, Loop, Mode, Parameter, Playbook, PlaybookId, SkillText, Step, StepId,
+    ARGUMENTS, Agent, AgentId, Arm, BegunBy, Body, Loop, Mode, Parameter, Playbook, PlaybookId, SkillText, Step, StepId,
     StepKind, Trigger, TriggerId, TriggerKind, Type, TypeKind, USER_MESSAGE,
 };
 use crate::source::ast::{PlaybookTree, SkillTree};
+use crate::span::Span;
 use crate::value::Value;
+
+/// The agent of a program that has nothing but skills, and what it is for.
+const SKILLS: &str = "Skills";
+const SKILLS_GOAL: &str = "Do what the user wants. Call the playbook that fits it; if none does, say so.";
 
 /// The parameter of [`DELEGATE`].
 const TASK: &str = "task";
@@ -129,6 +135,17 @@ pub(super) fn delegate_of(skill: &Playbook, id: PlaybookId) -> Option<Playbook> 
         public: true,
         ..Playbook::default()
     })
+}
+
+/// The agent that runs a program of skills alone, of which there are several.
+pub(super) fn agent_of_skills<'a>(agents: &[Agent]) -> AgentPlan<'a> {
+    let place = agents.first().map_or_else(Span::default, |agent| agent.title_span);
+    let agent = Agent {
+        id: AgentId(u32::try_from(agents.len()).unwrap_or(u32::MAX)),
+        description: SKILLS_GOAL.into(),
+        ..empty_agent(SKILLS, SKILLS, place)
+    };
+    AgentPlan { agent, bodies: Vec::new(), playbooks: Vec::new() }
 }
 
 /// What begins skills without a line that calls them: their descriptions, but for those that a line calls, for these are
