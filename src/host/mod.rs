@@ -25,7 +25,6 @@ pub(crate) mod text;
 #[cfg(any(feature = "cli", feature = "lsp", feature = "sqlite"))]
 pub(crate) mod walk;
 
-#[cfg(feature = "cli")]
 pub mod skills;
 
 #[cfg(feature = "sqlite")]

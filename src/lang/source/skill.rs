@@ -15,8 +15,14 @@ use crate::span::{FileId, Span};
 /// What the files of skills are called.
 pub const FILE_NAME: &str = "SKILL.md";
 
+/// What the paths of skills begin with that a program names by their names alone.
+pub const SCHEME: &str = "skill:";
+
 /// The keys that the format has.
 const KEYS: &str = "allowed-tools compatibility description license metadata name";
+
+/// Keys of one other program that change how it runs a skill, and change nothing here.
+const NOT_FOLLOWED: [&str; 5] = ["agent", "effort", "hooks", "model", "paths"];
 
 /// Characters of a name, a description, a `compatibility`, at most.
 const MAX_NAME: usize = 64;
@@ -28,6 +34,9 @@ const MAX_LINES: usize = 500;
 
 /// How deep front matter may be nested.
 const MAX_NESTING: usize = 32;
+
+/// The keys whose lists are texts, too, as many write them: what is allowed first.
+const TOOLS: &str = "allowed-tools disallowed-tools";
 
 /// What the format's own checker refuses.
 const REFUSED: [&str; 5] = ["skill-description", "skill-field", "skill-folder", "skill-name", "skill-yaml"];
@@ -126,6 +135,11 @@ impl Skill {
         FileTree { file, front_matter: None, lost_front_matter: None, preamble, agents }
     }
 
+    /// Which tools it says it needs nobody to be asked for, as it is written; those of a list with commas between.
+    pub fn allowed_tools(&self) -> &str {
+        TOOLS.split(' ').next().and_then(|key| self.text(key)).unwrap_or_default()
+    }
+
     /// The text of a key; none: it is not there, or is no text.
     fn text(&self, key: &str) -> Option<&str> {
         self.field(key)?.text.as_deref()
@@ -214,6 +228,13 @@ impl Skill {
                 self.findings.push(Diagnostic::warning("skill-field", *place, message));
             }
         }
+        let is_lost = |field: &&Field| NOT_FOLLOWED.contains(&field.key.as_str());
+        let lost: Vec<&Field> = self.fields.iter().filter(is_lost).collect();
+        if let Some(first) = lost.first() {
+            let keys = lost.iter().map(|field| format!("`{}`", field.key)).collect::<Vec<_>>().join(", ");
+            let message = format!("{keys}: another program follows this; here it changes nothing");
+            self.findings.push(Diagnostic::warning("skill-not-followed", first.place, message));
+        }
     }
 }
 
@@ -250,8 +271,15 @@ fn read_fields(file: FileId, text: &str, range: Range<usize>, findings: &mut Vec
 }
 
 fn field(key: &Node, value: &Node) -> Option<Field> {
-    let text = value.scalar().map(|scalar| scalar.text.clone());
-    Some(Field { key: key.scalar()?.text.clone(), place: key.span, text })
+    let name = key.scalar()?.text.clone();
+    let text = match &value.kind {
+        NodeKind::List(items) if TOOLS.split(' ').any(|key| key == name) => {
+            let items = items.iter().filter_map(|item| item.scalar().map(|scalar| scalar.text.as_str()));
+            Some(items.collect::<Vec<_>>().join(", "))
+        }
+        _ => value.scalar().map(|scalar| scalar.text.clone()),
+    };
+    Some(Field { key: name, place: key.span, text })
 }
 
 /// What YAML has and the format has not: lists and maps in brackets, and a key that stands twice.
