@@ -1,6 +1,14 @@
 //! Skills that were found and trusted, through the real binary: what no transcript can tell.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+
+use playhouse::host::program::{KnownTools, load_files};
+use playhouse::host::skills::export::{export, kebab_case};
+use playhouse::lang::outline::Outline;
+use playhouse::lang::program::Signature;
+use playhouse::lang::source::skill::Skill;
+use playhouse::span::FileId;
 
 use crate::run::Run;
 
@@ -114,4 +122,45 @@ fn a_script_that_may_not_be_run_is_told_if_it_is_run_by_its_name() {
     fs::set_permissions(done.path("tea/scripts/boil.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     let done = done.then().line("check tea").code(0);
     assert!(!done.stderr.contains("skill-script-not-executable"), "{}", done.stderr);
+}
+
+#[test]
+fn playbooks_of_the_examples_are_the_same_lines_as_skills() {
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let (mut n_same, mut others) = (0, Vec::new());
+    let examples = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let is_program = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.ends_with(".md") && name.matches('.').count() == 1
+    };
+    for path in examples.filter(is_program) {
+        let known = KnownTools { are_more: true, ..KnownTools::from(&[] as &[Signature; 0]) };
+        let (_, loaded) = load_files(&[path], known).unwrap();
+        let program = loaded.program;
+        let own = |playbook: &&playhouse::lang::program::Playbook| {
+            playbook.skill.is_none() && !playbook.implicit && !playbook.body.steps.is_empty()
+        };
+        for playbook in program.playbooks.iter().filter(own) {
+            let name = kebab_case(&playbook.title);
+            let exported = export(&program, playbook, &name);
+            let text = &exported.files["SKILL.md"];
+            let skill = Skill::read(FileId(0), &name, text);
+            assert!(!skill.findings.iter().any(Skill::is_refused), "{:?}", skill.findings);
+            let outline = Outline::find(FileId(0), text, skill.body.range().start);
+            let read: Vec<String> = outline.lines().map(|line| letters(&line.words)).collect();
+            let written: Vec<String> = playbook.body.steps.iter().map(|step| letters(&step.text)).collect();
+            if read == written {
+                n_same += 1;
+            } else {
+                let is_told = exported.lost.iter().any(|what| what.contains("read as"));
+                assert!(is_told, "{name}: {:?}\n{text}", exported.lost);
+                others.push((name, playbook.body.steps.iter().filter(|step| step.parent.is_none()).count()));
+            }
+        }
+    }
+    // Fewer than three lines are no procedure.
+    let has_too_few = |(_, n_lines): &(String, usize)| *n_lines < 3;
+    assert!(n_same >= 20 && others.iter().all(has_too_few), "{n_same} are the same, these are not: {others:?}");
 }

@@ -1,6 +1,7 @@
 //! `playhouse skills`: which Agent Skills there are, what stands in them, whether they are trusted.
 
 pub(super) mod check;
+mod export;
 mod list;
 mod new;
 mod show;
@@ -9,6 +10,7 @@ mod trust;
 
 use clap::{Args, Subcommand};
 
+use self::export::ExportArguments;
 use self::list::ListArguments;
 use self::new::NewSkillArguments;
 use self::show::ShowArguments;
@@ -21,6 +23,7 @@ Examples:
   playhouse skills show pdf-forms
   playhouse skills trust .claude/skills/pdf-forms
   playhouse skills new tea
+  playhouse skills export shop.md --playbook Refund --out skills/refund
 A program uses one by its front matter, `skills: [pdf-forms]`.";
 
 /// Lists, shows and makes Agent Skills, and says which of those that were found are trusted
@@ -37,6 +40,7 @@ enum SkillsCommand {
     Show(ShowArguments),
     Trust(TrustArguments),
     New(NewSkillArguments),
+    Export(ExportArguments),
 }
 
 /// Performs one of them.
@@ -46,5 +50,6 @@ pub(crate) fn skills(console: &Console, arguments: &SkillsArguments) -> Result<E
         SkillsCommand::Show(arguments) => show::show(console, arguments),
         SkillsCommand::Trust(arguments) => trust::trust(console, arguments),
         SkillsCommand::New(arguments) => new::new(arguments),
+        SkillsCommand::Export(arguments) => export::export(console, arguments),
     }
 }
