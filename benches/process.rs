@@ -77,15 +77,15 @@ fn main() {
 /// Skills that are found and of which the front matter is read: as many, as long and with as many files beside them as in 13
 /// public collections.
 fn skills() {
-    let home = tempfile::tempdir().unwrap();
+    let home = tempfile::tempdir().expect("a folder");
     for n in 0..N_SKILLS {
         let folder = home.path().join(format!(".agents/skills/collection-{}/skill-{n}", n % 13));
-        fs::create_dir_all(folder.join("scripts")).unwrap();
+        fs::create_dir_all(folder.join("scripts")).expect("a file is written");
         let description = format!("Does the work of number {n}. Use when {}", "somebody asks for it, and ".repeat(9));
         let step = "## Step 1: Read the files\n\nThen go on with the next one, as the text says.\n\n";
         let text = format!("---\nname: skill-{n}\ndescription: {description}\n---\n\n{}", step.repeat(100));
-        fs::write(folder.join("SKILL.md"), text).unwrap();
-        fs::write(folder.join("scripts/run.sh"), "echo run\n").unwrap();
+        fs::write(folder.join("SKILL.md"), text).expect("a file is written");
+        fs::write(folder.join("scripts/run.sh"), "echo run\n").expect("a file is written");
     }
     let places = Places { working: home.path().to_owned(), home: Some(home.path().to_owned()) };
     let mut times: Vec<Duration> = (0..N_SEARCHES)

@@ -52,7 +52,7 @@ pub fn export(program: &Program, playbook: &Playbook, name: &str) -> Exported {
     text.push_str(&format!("# {}\n\n", without_signature(&playbook.title)));
     if !playbook.parameters.is_empty() {
         let names: Vec<String> = playbook.parameters.iter().map(|parameter| format!("`${}`", parameter.name)).collect();
-        text.push_str(&format!("What {} are: $ARGUMENTS\n\n", names.join(", ")));
+        text.push_str(&format!("It is called with {}: $ARGUMENTS\n\n", names.join(", ")));
     }
     text.push_str(&body);
     let files = called.iter().map(|called| (format!("{REFERENCES}/{}.md", kebab_case(&called.name)), *called));

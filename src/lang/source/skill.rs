@@ -272,12 +272,13 @@ fn read_fields(file: FileId, text: &str, range: Range<usize>, findings: &mut Vec
 
 fn field(key: &Node, value: &Node) -> Option<Field> {
     let name = key.scalar()?.text.clone();
-    let text = match &value.kind {
-        NodeKind::List(items) if TOOLS.split(' ').any(|key| key == name) => {
-            let items = items.iter().filter_map(|item| item.scalar().map(|scalar| scalar.text.as_str()));
-            Some(items.collect::<Vec<_>>().join(", "))
-        }
-        _ => value.scalar().map(|scalar| scalar.text.clone()),
+    let text = if let NodeKind::List(items) = &value.kind
+        && TOOLS.split(' ').any(|key| key == name)
+    {
+        let items = items.iter().filter_map(|item| item.scalar().map(|scalar| scalar.text.as_str()));
+        Some(items.collect::<Vec<_>>().join(", "))
+    } else {
+        value.scalar().map(|scalar| scalar.text.clone())
     };
     Some(Field { key: name, place: key.span, text })
 }
