@@ -156,7 +156,7 @@ fn wrong_files_name_the_line() {
             "nonsense_key = 1",
             "dir/playhouse.toml:1: unknown key `nonsense_key`; known are base_url, classifier, classifier_timeout, connect_timeout, constrain, \
              extra_body, extra_headers, judge_votes, limits, max_sessions, max_tokens, mcp, \
-             model, mutants, otel, plugins, prices, read_timeout, record, resources, resume, serve, \
+             model, mutants, otel, plugins, prices, read_timeout, record, resources, resume, serve, skills, \
              starts_in_think, temperature, times_of_day, tools, turn_timeout, yield_grace, zone",
         ),
         (

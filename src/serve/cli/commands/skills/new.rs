@@ -14,7 +14,7 @@ Example:
   playhouse skills new skills/tea";
 
 const SKILL: &str = include_str!("first_skill/skill.md");
-const TEST: &str = include_str!("first_skill/skill.test.md");
+const TEST: &str = include_str!("first_skill/test.txt");
 const TEST_FILE: &str = "SKILL.test.md";
 
 /// Makes a folder with a skill of three steps and a test of it
