@@ -2,7 +2,7 @@
 //! session. The model is a server in this process; of the real binary, `/proc` is read while it waits for an
 //! answer. Linux only.
 //!
-//! `cargo bench --bench process`; `-- turns`: the turns alone
+//! `cargo bench --bench process`; `-- turns`: the turns alone, `-- skills`: how long skills are looked for
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark looks at the clock, paces and prints")]
 
 #[path = "shared/conversation.rs"]
@@ -28,6 +28,7 @@ use playhouse::host::llm::script::{Repeat, Script, ScriptEntry};
 use playhouse::host::program::{ProgramText, load_texts};
 use playhouse::host::session::{Interest, Notice, Session, SessionHandle, SessionOptions, Start, Subscription, World};
 use playhouse::host::sessions::Sessions;
+use playhouse::host::skills::find::Places;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;
 use playhouse::lang::program::Program;
@@ -44,6 +45,8 @@ const N_STARTS: usize = 20;
 const N_SESSIONS: usize = 10_000;
 const N_STORED_TURNS: usize = 20;
 const N_OPENED: usize = 300;
+const N_SKILLS: usize = 863;
+const N_SEARCHES: usize = 21;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -56,9 +59,11 @@ fn main() {
         ["idle", "files"] => idle_sessions("journals in files", &file),
         ["opened"] => opened_sessions(),
         ["turns", "--bench"] => all_turns(),
+        ["skills", "--bench"] => skills(),
         [.., "--bench"] => {
             first_request();
             all_turns();
+            skills();
             for part in [&["idle", "memory"][..], &["idle", "files"], &["opened"]] {
                 let ended = own_part(part).wait();
                 assert!(ended.is_ok_and(|status| status.success()));
@@ -67,6 +72,32 @@ fn main() {
         // `cargo test --benches` passes other arguments: then a compiled bench is all that is wanted.
         _ => {}
     }
+}
+
+/// Skills that are found and of which the front matter is read: as many, as long and with as many files beside them as in 13
+/// public collections.
+fn skills() {
+    let home = tempfile::tempdir().expect("a folder");
+    for n in 0..N_SKILLS {
+        let folder = home.path().join(format!(".agents/skills/collection-{}/skill-{n}", n % 13));
+        fs::create_dir_all(folder.join("scripts")).expect("a file is written");
+        let description = format!("Does the work of number {n}. Use when {}", "somebody asks for it, and ".repeat(9));
+        let step = "## Step 1: Read the files\n\nThen go on with the next one, as the text says.\n\n";
+        let text = format!("---\nname: skill-{n}\ndescription: {description}\n---\n\n{}", step.repeat(100));
+        fs::write(folder.join("SKILL.md"), text).expect("a file is written");
+        fs::write(folder.join("scripts/run.sh"), "echo run\n").expect("a file is written");
+    }
+    let places = Places { working: home.path().to_owned(), home: Some(home.path().to_owned()) };
+    let mut times: Vec<Duration> = (0..N_SEARCHES)
+        .map(|_| {
+            let start = Instant::now();
+            assert_eq!(places.find().skills.len(), N_SKILLS);
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    let (median, longest) = (times[N_SEARCHES / 2], times[N_SEARCHES - 1]);
+    println!("{N_SKILLS} skills found and read: median {median:.1?}, longest of {N_SEARCHES} {longest:.1?}");
 }
 
 /// Turns with and without pauses, and the least that those with pauses can cost.

@@ -17,6 +17,7 @@ use playhouse::host::equipment::declaration::{Declarations, of_program};
 use playhouse::host::equipment::{Equipment, Reach, Surroundings};
 use playhouse::host::program::load_texts;
 use playhouse::host::secrets::Secrets;
+use playhouse::host::skills::known::KnownSkills;
 use playhouse::host::tool::plugin::Packages;
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::workspace::command::Commands;
@@ -230,6 +231,7 @@ async fn equipped(root: &SourceText, answers: &Path) -> Result<Registry, String>
         secrets: Arc::<Secrets>::default(),
         models: Arc::new(|_, _| Err("no model is a resource here".to_owned())),
         embedders: Arc::new(|id, _| Err(format!("`{id}` is not asked here"))),
+        skills: KnownSkills::default(),
         packages: Packages::default(),
     };
     let equipment = Equipment::open(&declared, &around, Reach::Survey).await.map_err(|error| error.to_string())?;

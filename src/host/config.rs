@@ -52,6 +52,8 @@ pub struct Environment {
     pub log: Option<String>,
     /// `NO_COLOR` is set and not empty.
     pub no_color: bool,
+    /// `HOME`: below it are skills that a person has for all their projects.
+    pub home: Option<PathBuf>,
     /// `XDG_STATE_HOME`, or `$HOME/.local/state`.
     pub state_home: Option<PathBuf>,
     /// Where what can be made again is kept: `XDG_CACHE_HOME`, or `~/.cache`.
@@ -191,6 +193,7 @@ impl Environment {
             model: get("PLAYHOUSE_MODEL"),
             log: get("PLAYHOUSE_LOG"),
             no_color: get("NO_COLOR").is_some(),
+            home: folder("HOME"),
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
             cache_home: folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache"))),
             sessions: get("PLAYHOUSE_SESSIONS").map(PathBuf::from),

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::diagnostic::Severity;
 use crate::host::journal::wire::FileWire;
 use crate::host::library;
+use crate::host::skills::known::KnownSkills;
 use crate::host::text::text_hash;
 use crate::lang::program::{FrontMatter, Program, Signature};
-use crate::lang::source::skill::FILE_NAME;
+use crate::lang::source::skill::{FILE_NAME, SCHEME};
 use crate::lang::{ImportRequest, LoadOptions, Loaded, Readings, SourceText, load, load_again, load_settings};
 use crate::span::Sources;
 
@@ -44,9 +45,12 @@ pub enum ProgramFileError {
         /// Which files there are.
         cause: String,
     },
+    /// A skill that comes with every program; in words.
+    #[error("{0}")]
+    Skill(String),
 }
 
-/// The tools that are known before a program runs.
+/// The tools and skills that are known before a program runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KnownTools<'a> {
     /// Their signatures.
@@ -55,6 +59,8 @@ pub struct KnownTools<'a> {
     pub are_more: bool,
     /// What rules may name besides ([`LoadOptions::others`]).
     pub others: &'a [Arc<str>],
+    /// The skills that it may name; none: it names them by paths.
+    pub skills: Option<&'a KnownSkills>,
 }
 
 /// The same, to be kept.
@@ -64,11 +70,13 @@ pub struct ToolInventory {
     pub signatures: Vec<Signature>,
     pub are_more: bool,
     pub others: Vec<Arc<str>>,
+    pub skills: KnownSkills,
 }
 
 impl<'a> From<&'a ToolInventory> for KnownTools<'a> {
     fn from(tools: &'a ToolInventory) -> KnownTools<'a> {
-        KnownTools { signatures: &tools.signatures, are_more: tools.are_more, others: &tools.others }
+        let ToolInventory { signatures, are_more, others, skills } = tools;
+        KnownTools { signatures, are_more: *are_more, others, skills: Some(skills) }
     }
 }
 
@@ -127,8 +135,25 @@ pub(crate) fn load_files_by<'a>(
     tools: impl Into<KnownTools<'a>>,
     read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
 ) -> Result<(ProgramText, Loaded), ProgramFileError> {
-    let roots = read_roots(paths, read)?;
-    Ok(load_texts(roots, tools, &mut |path| read(path).map_err(|cause| cause.to_string())))
+    let known = tools.into();
+    let roots = with_skills(read_roots(paths, read)?, known, read)?;
+    Ok(load_texts(roots, known, &mut |path| read(path).map_err(|cause| cause.to_string())))
+}
+
+/// The same texts, and those of the skills that come with every program.
+fn with_skills(
+    mut roots: Vec<SourceText>,
+    known: KnownTools<'_>,
+    read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
+) -> Result<Vec<SourceText>, ProgramFileError> {
+    let skills = known.skills.map(KnownSkills::of_every_program).transpose().map_err(ProgramFileError::Skill)?;
+    let (files, _) = skills.unwrap_or_default();
+    for skill in read_roots(&files, read)? {
+        if roots.iter().all(|root| root.name != skill.name) {
+            roots.push(skill);
+        }
+    }
+    Ok(roots)
 }
 
 /// As [`load_files`], of files that [`read_roots`] has read, and that are edited: what was read `before` of the same text
@@ -139,8 +164,11 @@ pub fn load_roots_again<'a>(
     tools: impl Into<KnownTools<'a>>,
     read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
 ) -> (Loaded, Readings) {
+    let known = tools.into();
+    // What cannot be read is told where the program is run.
+    let roots = with_skills(roots.clone(), known, read).unwrap_or(roots);
     let mut read = |path: &Path| read(path).map_err(|cause| cause.to_string());
-    load_by(before, roots, tools.into(), &mut |request| fetch(request, &mut read))
+    load_by(before, roots, known, &mut |request| fetch(request, known.skills, &mut read))
 }
 
 /// Loads a program from texts; what is found in the library's own is nobody's business here.
@@ -166,7 +194,8 @@ pub fn load_settings_of(paths: &[PathBuf]) -> Result<(FrontMatter, Sources), Pro
     let mut read = |path: &Path| std::fs::read_to_string(path);
     let roots = read_roots(paths, &mut read)?;
     let mut read = |path: &Path| read(path).map_err(|cause| cause.to_string());
-    Ok(load_settings(roots, &mut |request| fetch(request, &mut read)))
+    // Skills set nothing.
+    Ok(load_settings(roots, &mut |request| fetch(request, None, &mut read)))
 }
 
 /// The texts of the given files.
@@ -194,8 +223,13 @@ pub fn read_roots(
 /// A file that is imported. `read` gets a path that is relative to where the process is.
 fn fetch(
     request: &ImportRequest<'_>,
+    skills: Option<&KnownSkills>,
     read: &mut dyn FnMut(&Path) -> Result<String, String>,
 ) -> Result<SourceText, String> {
+    if let Some(name) = request.path.strip_prefix(SCHEME) {
+        let path = skills.unwrap_or(&KnownSkills::default()).file_of(name)?;
+        return read_file_or_skill(&path, read);
+    }
     if library::is_library(request.path) {
         let file = library::find(request.path)?;
         return Ok(SourceText { name: file.path.to_owned(), text: file.text.to_owned() });
@@ -210,14 +244,15 @@ pub fn load_texts<'a>(
     tools: impl Into<KnownTools<'a>>,
     read: &mut dyn FnMut(&Path) -> Result<String, String>,
 ) -> (ProgramText, Loaded) {
+    let known = tools.into();
     let root_names = roots.iter().map(|root| Arc::from(root.name.as_str())).collect();
     let mut imports: BTreeMap<String, BTreeMap<String, Arc<str>>> = BTreeMap::new();
     let mut follow = |request: &ImportRequest<'_>| {
-        let file = fetch(request, read)?;
+        let file = fetch(request, known.skills, read)?;
         imports.entry(request.from.to_owned()).or_default().insert(request.path.to_owned(), file.name.as_str().into());
         Ok(file)
     };
-    let (loaded, _) = load_by(None, roots, tools.into(), &mut follow);
+    let (loaded, _) = load_by(None, roots, known, &mut follow);
     let files = loaded.program.sources.iter().map(|(_, file)| FileWire {
         name: file.name.clone(),
         text: file.text.clone(),

@@ -536,7 +536,7 @@ fn what_a_user_can_be_told_is_in_the_guide() {
         "host/component",
         "host/eval/user",
         "host/judge",
-        "host/skills/mod.rs",
+        "host/skills/folder.rs",
         "serve/cli/machinery",
     ];
     // Keys of the front matter of skills are no findings.

@@ -90,6 +90,7 @@ mod seeded;
 mod serve;
 mod session;
 mod shown;
+mod skill_commands;
 mod skills;
 mod stats;
 #[cfg(feature = "sqlite")]

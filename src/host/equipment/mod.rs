@@ -21,6 +21,7 @@ use crate::host::equipment::declaration::{Declarations, PluginDeclaration, Resou
 use crate::host::equipment::resources::Made;
 use crate::host::resource::Resources;
 use crate::host::resource::documents::DEFAULT_INDEX;
+use crate::host::skills::known::KnownSkills;
 use crate::host::tool::Tool;
 use crate::host::tool::builtin::{Ground, add_builtins};
 use crate::host::tool::canned;
@@ -45,6 +46,8 @@ pub struct Equipment {
     pub tools: Arc<Registry>,
     /// Whether there may be more tools, known only at run time.
     pub is_open_world: bool,
+    /// The skills that the program may name.
+    pub skills: KnownSkills,
     /// What is odd and no error, for people.
     pub warnings: Vec<String>,
     /// Why each tool is there, for people; `NAME.*` for those of a server that has not been asked for its tools.
@@ -79,6 +82,7 @@ impl Equipment {
         let mut equipment = Equipment {
             tools: Arc::new(Registry::with_policies(declared.policies.clone())),
             is_open_world: false,
+            skills: around.skills.clone(),
             warnings: Vec::new(),
             reasons: Vec::new(),
             canned: BTreeSet::new(),

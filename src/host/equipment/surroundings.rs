@@ -10,6 +10,7 @@ use crate::host::llm::Llm;
 use crate::host::resource::documents::MakeEmbedder;
 use crate::host::resource::model::ModelOptions;
 use crate::host::secrets::Secrets;
+use crate::host::skills::known::KnownSkills;
 use crate::host::tool::Tool;
 use crate::host::tool::canned::CannedError;
 use crate::host::tool::plugin::Packages;
@@ -44,6 +45,8 @@ pub struct Surroundings<'a> {
     pub models: Models,
     /// How those are made that ask for vectors.
     pub embedders: MakeEmbedder,
+    /// The skills that the program may name.
+    pub skills: KnownSkills,
     /// What `setup.package` of a plugin may name besides what every program has.
     pub packages: Packages,
 }

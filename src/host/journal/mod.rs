@@ -30,7 +30,7 @@ pub(crate) mod secrets;
 
 mod lease;
 
-mod private;
+pub(crate) mod private;
 
 pub(crate) mod blocking;
 

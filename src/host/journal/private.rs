@@ -17,7 +17,7 @@ pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 
 /// Makes the folder of a file, and those above it that are not there: each for its owner only, and each of their names
 /// on disk.
-pub(super) fn make_folder_of(path: &Path) -> io::Result<()> {
+pub(crate) fn make_folder_of(path: &Path) -> io::Result<()> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
     let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !is_there(folder)).collect();
     let mut builder = std::fs::DirBuilder::new();

@@ -14,7 +14,7 @@ use crate::host::journal::record::GivenFiles;
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::models::{BegunWith, Cast};
 use crate::host::launch::telemetry::Sending;
-use crate::host::launch::tools::{declared_by, first_file, inventory};
+use crate::host::launch::tools::{declared_by, first_file, opened};
 use crate::host::launch::workshop::{Launch, Remark};
 use crate::host::program::{ProgramFileError, ProgramText, ToolInventory, load_files, load_files_with, load_texts};
 use crate::host::session::{Session, SessionOptions, Start, World};
@@ -107,8 +107,9 @@ impl Launch {
         source: Source<'_>,
         begun: Option<&BegunWith>,
     ) -> Result<Opened, LaunchError> {
+        let is_read = matches!(source, Source::Files(_) | Source::Watched(..));
         let opened = async {
-            let tools = inventory(&equipment.tools);
+            let tools = opened(&equipment);
             let (text, program, findings) = if let (Source::Files(files), Some(_)) = (&source, &self.changed) {
                 let changed = self.changed.as_deref();
                 load(Source::Watched(files, &mut |tools| load_files_with(files, tools, changed)), &tools)?
@@ -126,8 +127,12 @@ impl Launch {
             }
         };
         let Cast { llm, chosen, classifier, has_classifier, remarks } = cast;
+        // What is wrong with them was told when they were read.
+        let every = is_read.then(|| equipment.skills.of_every_program());
+        let (_, of_skills) = every.and_then(Result::ok).unwrap_or_default();
+        let of_skills = of_skills.into_iter().map(|text| Remark::note("skills", text));
         let of_tools = equipment.warnings.iter().map(|warning| Remark::warning("tools", warning));
-        let remarks = findings.into_iter().chain(remarks).chain(told).chain(of_tools).collect();
+        let remarks = findings.into_iter().chain(remarks).chain(told).chain(of_tools).chain(of_skills).collect();
         let config = &chosen.config;
         let given = self.to_keep(config.file.as_deref(), chosen.found.as_deref());
         let programs = self.workshop.programs.clone();

@@ -8,8 +8,9 @@ use crate::host::journal::record::{Begun, GivenFiles, Record};
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::models::BegunWith;
 use crate::host::launch::open::{Opened, Source};
+use crate::host::launch::tools::first_file;
 use crate::host::launch::workshop::{Choices, Launch, Remark};
-use crate::host::program::{ProgramText, load_files};
+use crate::host::program::{KnownTools, ProgramText, load_files};
 use crate::host::replay::{Stop, begun_of, last_text, replay};
 use crate::host::session::{Kept, Session, SessionError};
 use crate::host::tool::registry::Registry;
@@ -58,7 +59,9 @@ impl Launch {
         let (text, known) = last_text(records).unwrap_or_else(|| (own_text(), &begun.tools));
         let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
         let program = Arc::new(text.load(&signatures).program);
-        let changes = wanted.changes((&text, &program), &signatures)?;
+        let skills = self.skills(first_file(&program).as_deref())?;
+        let now = KnownTools { skills: Some(&skills), ..KnownTools::from(&signatures) };
+        let changes = wanted.changes((&text, &program), now)?;
         let migrates = wanted.migrate && changes.is_some();
         let source = if migrates { Source::Files(wanted.files) } else { Source::Loaded(text, program) };
         let mut opened = self.open_kept(source, begun).await?;
@@ -148,14 +151,14 @@ impl Reopening<'_> {
     fn changes(
         &self,
         (text, program): (&ProgramText, &Program),
-        signatures: &[Signature],
+        now: KnownTools<'_>,
     ) -> Result<Option<ProgramChanges>, LaunchError> {
         let own: Vec<PathBuf> = text.roots.iter().map(|root| PathBuf::from(&**root)).collect();
         let loaded = match self.files {
             // Nobody has asked for these: the session needs none of them.
             [] if !own.iter().all(|path| path.is_file()) => return Ok(None),
-            [] => load_files(&own, signatures).ok(),
-            files => Some(load_files(files, signatures)?),
+            [] => load_files(&own, now).ok(),
+            files => Some(load_files(files, now)?),
         };
         let Some((now, loaded)) = loaded else { return Ok(None) };
         Ok((!now.has_texts_of(text)).then(|| ProgramChanges::new(program, &loaded.program)))

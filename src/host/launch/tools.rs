@@ -20,6 +20,9 @@ use crate::host::program::{ToolInventory, load_files, load_settings_of};
 use crate::host::resource::documents::MakeEmbedder;
 use crate::host::resource::model::ModelOptions;
 use crate::host::sandbox::Sandbox;
+use crate::host::skills::find::Places;
+use crate::host::skills::known::{KnownSkills, Wanted};
+use crate::host::skills::options::SkillsOptions;
 use crate::host::tool::plugin::{self, Packages};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::workspace::command::Commands;
@@ -32,12 +35,17 @@ use crate::vm::protocol::settings::Settings;
 /// What the compiler needs to know of all tools.
 pub fn inventory(registry: &Registry) -> ToolInventory {
     let signatures = registry.signatures().iter().map(|tool| tool.signature.clone()).collect();
-    ToolInventory { signatures, are_more: false, others: registry.others() }
+    ToolInventory { signatures, are_more: false, others: registry.others(), ..ToolInventory::default() }
+}
+
+/// The same of all tools and skills that a program is opened with.
+pub(super) fn opened(equipment: &Equipment) -> ToolInventory {
+    ToolInventory { skills: equipment.skills.clone(), ..inventory(&equipment.tools) }
 }
 
 /// The same of tools that were surveyed: once they are opened there may be more.
 pub fn surveyed(equipment: &Equipment) -> ToolInventory {
-    ToolInventory { are_more: equipment.is_open_world, ..inventory(&equipment.tools) }
+    ToolInventory { are_more: equipment.is_open_world, ..opened(equipment) }
 }
 
 /// What the front matter of these files declares; other mistakes in them are found later.
@@ -145,6 +153,24 @@ impl Launch {
         }
     }
 
+    /// The skills that a program may name, and those that come with every program.
+    ///
+    /// # Errors
+    /// The configuration beside `first` is wrong.
+    pub fn skills(&self, first: Option<&Path>) -> Result<KnownSkills, LaunchError> {
+        Ok(self.skills_by(&self.file_config(first)?.skills))
+    }
+
+    fn skills_by(&self, options: &SkillsOptions) -> KnownSkills {
+        let Environment { home, state_home, .. } = self.workshop.environment.clone();
+        KnownSkills::new(Wanted {
+            places: Places { working: self.choices.working_directory.clone().unwrap_or_default(), home },
+            state_home,
+            chosen: self.choices.skills.clone(),
+            discover: options.discover,
+        })
+    }
+
     fn working_directory(&self) -> &Path {
         self.choices.working_directory.as_deref().unwrap_or(Path::new("."))
     }
@@ -180,6 +206,7 @@ impl Launch {
         let secrets = self.workshop.secrets.clone();
         let commands = Commands { sandbox, skills: file.skills.clone(), secrets: secrets.clone() };
         let around = Surroundings {
+            skills: self.skills_by(&file.skills),
             working_directory: self.working_directory(),
             canned: &self.choices.tools,
             tools: &self.tools,

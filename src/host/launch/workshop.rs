@@ -79,6 +79,8 @@ pub struct Choices {
     pub tools: Vec<PathBuf>,
     /// The folder that file tools stay below; none: the current one.
     pub working_directory: Option<PathBuf>,
+    /// Skills that come with the program: names, and paths (with a `/`, or those that begin with a dot).
+    pub skills: Vec<String>,
 }
 
 impl Choices {

@@ -36,22 +36,8 @@ pub enum SandboxKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SkillOptions {
-    /// How it runs; none: as its text has procedures.
-    pub mode: Option<SkillMode>,
-    /// Whether its lines must be done, as a playbook's are.
-    pub strict: bool,
     /// Whether its commands may use the network.
     pub network: bool,
-}
-
-/// How a skill runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SkillMode {
-    /// Line by line, all procedures one after the other.
-    Steps,
-    /// The model chooses what of it is to be done.
-    Goal,
 }
 
 impl Default for SkillsOptions {

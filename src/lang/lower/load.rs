@@ -8,13 +8,16 @@ use crate::lower::settings::{FRONT_MATTER, Setting, read_front_matter};
 use crate::plan::PlanLanguage;
 use crate::source::ast::FileTree;
 use crate::source::parse::parse;
-use crate::source::skill::{Skill, folder_of};
+use crate::source::skill::{SCHEME, Skill, folder_of};
 use crate::source::{ImportRequest, SourceText};
 use crate::span::{FileId, Sources, Span};
 use crate::value::Value;
 
 /// More files than any program has; a bound for a reader that makes up new ones without end.
 const MAX_FILES: usize = 1_000;
+
+/// The key of front matter that names skills.
+const SKILLS: &str = "skills";
 
 /// A file with its front matter read.
 pub(crate) struct LoadedFile {
@@ -59,7 +62,8 @@ struct Wanted {
 /// A file that a text imports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Its path as it is written, without quotes: relative to the folder of the text, or a file of the library.
+    /// Its path as it is written, without quotes: relative to the folder of the text, or a file of the library; of a skill
+    /// that is named by its name alone this behind [`SCHEME`].
     pub path: String,
     /// Where the path stands.
     pub span: Span,
@@ -68,7 +72,7 @@ pub struct Imported {
 /// What a text imports.
 pub(crate) fn imports(text: &str) -> Vec<Imported> {
     // Most texts end here: finding their headings takes a thousand times as long.
-    if !text.contains("import") {
+    if !text.contains("import") && !text.contains(SKILLS) {
         return Vec::new();
     }
     let tree = parse(FileId(0), text);
@@ -79,8 +83,8 @@ pub(crate) fn imports(text: &str) -> Vec<Imported> {
 /// The same of a text that was read: in its front matter, then in its lines, each with the agent whose text says so and with
 /// the setting or line.
 fn imported(tree: &FileTree, settings: &[Setting], text: &str) -> Vec<(Option<usize>, Span, Imported)> {
-    let settings = settings.iter().filter(|setting| setting.key == "import");
-    let set = settings.flat_map(|setting| {
+    let set = settings.iter().filter(|setting| setting.imports()).flat_map(|setting| {
+        let is_skill = setting.key == SKILLS;
         let written = &text[setting.span.range()];
         let place = |path: &str| match written.find(path) {
             Some(at) => {
@@ -90,7 +94,13 @@ fn imported(tree: &FileTree, settings: &[Setting], text: &str) -> Vec<(Option<us
             // Written with escapes.
             None => setting.span,
         };
-        let import = move |path: &str| (None, setting.span, Imported { path: path.to_owned(), span: place(path) });
+        let import = move |path: &str| {
+            // The key's own letters may stand in a name.
+            let span = if is_skill { setting.place_of(path) } else { place(path) };
+            let whole = if is_skill { span } else { setting.span };
+            let path = if is_skill { format!("{SCHEME}{path}") } else { path.to_owned() };
+            (None, whole, Imported { path, span })
+        };
         paths(&setting.value).into_iter().map(import)
     });
     let lines = tree.bodies().flat_map(|(agent, body)| body.imports.iter().map(move |import| (agent, import)));
@@ -104,7 +114,14 @@ fn imported(tree: &FileTree, settings: &[Setting], text: &str) -> Vec<(Option<us
     set.chain(said).collect()
 }
 
-/// The paths that `import:` has.
+impl Setting {
+    /// Whether it brings files in.
+    pub(crate) fn imports(&self) -> bool {
+        matches!(self.key.as_str(), "import" | SKILLS)
+    }
+}
+
+/// The paths that `import:` has, and the names that `skills:` has.
 fn paths(value: &Value) -> Vec<&str> {
     if let Value::List(paths) = value {
         paths.iter().filter_map(Value::as_str).collect()
@@ -159,8 +176,11 @@ impl Files {
         };
         self.diagnostics.extend(lost_settings(&tree, &text));
         self.diagnostics.extend(marks_without_space(tree.file, &text));
-        for setting in settings.iter().filter(|setting| setting.key == "import" && paths(&setting.value).is_empty()) {
-            let message = "an import needs a path; write `import: [other.md]`";
+        for setting in settings.iter().filter(|setting| setting.imports() && paths(&setting.value).is_empty()) {
+            let message = match &*setting.key {
+                SKILLS => "`skills` needs names; write `skills: [pdf-forms]`",
+                _ => "an import needs a path; write `import: [other.md]`",
+            };
             self.diagnostics.push(Diagnostic::error("bad-import", setting.span, message));
         }
         let near = tree.bodies().filter_map(|(_, body)| body.near_metadata);
@@ -207,7 +227,10 @@ impl Files {
         let source = match read(&request) {
             Ok(source) => source,
             Err(why) => {
-                let message = format!("`{path}` can't be imported: {why}");
+                let message = match path.strip_prefix(SCHEME) {
+                    Some(name) => format!("the skill `{name}` can't be used: {why}"),
+                    None => format!("`{path}` can't be imported: {why}"),
+                };
                 self.diagnostics.push(Diagnostic::error("import-missing", span, message));
                 return;
             }

@@ -314,8 +314,8 @@ pub(crate) fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) ->
     let mut settings = FrontMatter::default();
     let mut first: HashMap<&str, Span> = HashMap::new();
     for setting in files.files.iter().flat_map(|file| &file.settings) {
-        // Both are read where they stand, for each file by itself.
-        if matches!(setting.key.as_str(), "import" | "variables") {
+        // They are read where they stand, for each file by itself.
+        if setting.imports() || setting.key == "variables" {
             continue;
         }
         // Every file brings its own of these; the lists of allowed tools are read beside.

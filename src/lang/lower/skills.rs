@@ -14,8 +14,8 @@ use crate::lower::flow::flow_graph;
 use crate::program::flow_graph::{EdgeKind, FlowGraph};
 use crate::program::permits::{DELEGATE, Permission, Permits};
 use crate::program::{
-    ARGUMENTS, Agent, AgentId, Arm, BegunBy, Body, Loop, Mode, Parameter, Playbook, PlaybookId, SkillText, Step, StepId,
-    StepKind, Trigger, TriggerId, TriggerKind, Type, TypeKind, USER_MESSAGE,
+    ARGUMENTS, Agent, AgentId, Arm, BegunBy, Body, Loop, Mode, Parameter, Playbook, PlaybookId, SkillText, Step,
+    StepId, StepKind, Trigger, TriggerId, TriggerKind, Type, TypeKind, USER_MESSAGE,
 };
 use crate::source::ast::{PlaybookTree, SkillTree};
 use crate::span::Span;

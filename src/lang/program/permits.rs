@@ -90,7 +90,7 @@ pub enum Permission {
 
 impl Permits {
     /// Reads `allowed-tools` (none: there is no such key) and `disallowed-tools`: names between spaces or commas.
-    pub(crate) fn read(allowed: Option<&str>, denied: &str) -> Permits {
+    pub fn read(allowed: Option<&str>, denied: &str) -> Permits {
         let read = |text: &str| entries(text).into_iter().flat_map(permits_of).collect();
         Permits { allowed: allowed.map(read), denied: read(denied) }
     }

@@ -57,6 +57,12 @@ pub const FRONT_MATTER: &[Key] = &[
         "whether a playbook that others ran above goes on with its chat or begins a new one; else `continue`",
         &["continue", "fresh"],
     ),
+    open(
+        "skills",
+        "Agent Skills by their names, as `playhouse skills list` shows them; they are brought in like files",
+        &[],
+        "[pdf-forms]",
+    ),
     closed(
         "starts_in_think",
         "whether replies of the model begin inside a think block; else what is known of the model, or `false`",

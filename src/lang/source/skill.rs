@@ -15,8 +15,14 @@ use crate::span::{FileId, Span};
 /// What the files of skills are called.
 pub const FILE_NAME: &str = "SKILL.md";
 
+/// What the paths of skills begin with that a program names by their names alone.
+pub const SCHEME: &str = "skill:";
+
 /// The keys that the format has.
 const KEYS: &str = "allowed-tools compatibility description license metadata name";
+
+/// Keys of one other program that change how it runs a skill, and change nothing here.
+const NOT_FOLLOWED: [&str; 5] = ["agent", "effort", "hooks", "model", "paths"];
 
 /// Characters of a name, a description, a `compatibility`, at most.
 const MAX_NAME: usize = 64;
@@ -120,7 +126,7 @@ impl Skill {
             // `argument-hint`, as others have it, or `arguments`.
             has_hint: self.fields.iter().any(|field| field.key.starts_with("argument")),
             allowed_tools: self.allowed_tools(),
-            disallowed_tools: self.names("disallowed-tools").unwrap_or_default(),
+            disallowed_tools: self.disallowed_tools(),
             begins_by_description: self.text("disable-model-invocation") != Some("true"),
             begins_by_name: self.text("user-invocable") != Some("false"),
             body: self.body,
@@ -135,6 +141,11 @@ impl Skill {
     /// The tools that it says it uses, as it says so; none: it says nothing.
     pub fn allowed_tools(&self) -> Option<String> {
         self.names("allowed-tools")
+    }
+
+    /// The tools that it may never use, as it says so.
+    pub fn disallowed_tools(&self) -> String {
+        self.names("disallowed-tools").unwrap_or_default()
     }
 
     /// Names after a key: a text, or a list.
@@ -230,6 +241,13 @@ impl Skill {
                     format!("`{key}` is no key of the format; what is for one program alone stands below `metadata`");
                 self.findings.push(Diagnostic::warning("skill-field", *place, message));
             }
+        }
+        let is_lost = |field: &&Field| NOT_FOLLOWED.contains(&field.key.as_str());
+        let lost: Vec<&Field> = self.fields.iter().filter(is_lost).collect();
+        if let Some(first) = lost.first() {
+            let keys = lost.iter().map(|field| format!("`{}`", field.key)).collect::<Vec<_>>().join(", ");
+            let message = format!("{keys}: another program follows this; here it changes nothing");
+            self.findings.push(Diagnostic::warning("skill-not-followed", first.place, message));
         }
     }
 }

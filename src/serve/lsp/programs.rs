@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use playhouse_ide::{Tools, View};
 
 use crate::diagnostic::Diagnostic;
+use crate::host::config::Environment;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};
 use crate::host::program::{ToolInventory, load_roots_again, read_roots};
 use crate::lang::program::Program;
@@ -65,7 +66,10 @@ impl Survey {
         if !Path::new(root).exists() {
             return Survey::unknown(None);
         }
-        let launch = Launch::new(Workshop::default(), choices);
+        // Of the environment only where a person's skills are, and which of them are trusted.
+        let Environment { home, state_home, .. } = Environment::read();
+        let environment = Environment { home, state_home, ..Environment::default() };
+        let launch = Launch::new(Workshop { environment, ..Workshop::default() }, choices);
         match launch.survey_tools(&[PathBuf::from(root)]) {
             Ok(equipment) => {
                 let tools = equipment.tools.signatures();
@@ -125,7 +129,7 @@ impl Loaded {
 
     /// With which names it was loaded beside its own.
     pub(super) fn world(&self) -> LoadOptions<'_> {
-        let ToolInventory { signatures, are_more, others } = &self.survey.inventory;
+        let ToolInventory { signatures, are_more, others, .. } = &self.survey.inventory;
         LoadOptions { tools: signatures, open_world: *are_more, others }
     }
 

@@ -13,7 +13,7 @@ use crate::lang::LoadOptions;
 use crate::lang::analysis::explain::explain_with;
 use crate::lang::files::case::Case;
 use crate::lang::kind::{self, Kind};
-use crate::serve::cli::commands::skills::{Checked, check_skills};
+use crate::serve::cli::commands::skills::check::{Checked, check_skills};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::{Format, counted, json_array, n_of, table};
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
@@ -130,7 +130,7 @@ fn check_cases(
         let surveyed_program = Launch::new(workshop(console), choices).survey(&[path.with_file_name(program)]);
         findings.extend(match &surveyed_program {
             Ok((equipment, loaded)) => {
-                let ToolInventory { signatures, are_more, others } = surveyed(equipment);
+                let ToolInventory { signatures, are_more, others, .. } = surveyed(equipment);
                 let world = LoadOptions { tools: &signatures, open_world: are_more, others: &others };
                 read.held_against(Ok((&loaded.program, &loaded.diagnostics)), &world)
             }

@@ -73,6 +73,7 @@ pub(super) enum Command {
     #[cfg(feature = "lsp")]
     Lsp(lsp::LspArguments),
     Sessions(sessions::SessionsArguments),
+    Skills(skills::SkillsArguments),
     Model(model::ModelArguments),
     Plan(plan::PlanArguments),
     New(new::NewArguments),
@@ -109,6 +110,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         #[cfg(feature = "lsp")]
         Command::Lsp(arguments) => lsp::lsp(&arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
+        Command::Skills(arguments) => skills::skills(console, &arguments),
         Command::Model(arguments) => model::model(console, &arguments),
         Command::Plan(arguments) => plan::plan(console, &arguments),
         Command::New(arguments) => new::new(&arguments),

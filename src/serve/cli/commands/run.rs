@@ -18,7 +18,8 @@ use crate::host::program::{ProgramText, ToolInventory};
 use crate::host::sessions::new_id;
 use crate::lang::SourceText;
 use crate::lang::files::case_file::item::json_or_text;
-use crate::lang::program::Program;
+use crate::lang::program::{ARGUMENTS, Program};
+use crate::lang::source::skill::FILE_NAME;
 use crate::serve::cli::machinery::changed::tell_changes;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::conversation::{After, Surroundings, TalkArguments, converse};
@@ -44,9 +45,13 @@ Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RunArguments {
-    /// The program's files; of a plan, standard output gets its value
-    #[arg(required = true, value_name = "FILE")]
+    /// The program's files; of a plan, standard output gets its value. Behind a skill's folder: the words it is called with
+    #[arg(required_unless_present = "skill", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// A skill that comes with the program, or runs alone: its name, as `playhouse skills list` shows it, or the path of its
+    /// folder, with a `/` (can be given again)
+    #[arg(long, value_name = "NAME|DIR")]
+    pub(crate) skill: Vec<String>,
     #[command(flatten)]
     pub(crate) world: LiveArguments,
     /// The playbook or plan to begin with [default: the one with the trigger `At the beginning`]
@@ -99,10 +104,53 @@ pub(crate) fn run(console: &Console, arguments: &RunArguments) -> Result<Exit, F
     runtime()?.block_on(run_sessions(console, arguments))
 }
 
+/// What is run, and with what.
+struct Called {
+    files: Vec<PathBuf>,
+    arguments: Map,
+    /// Skills that come with it.
+    skills: Vec<String>,
+}
+
+/// What the command line calls. Behind a skill stand the words of its call; a skill that is chosen runs alone if there is
+/// nothing else.
+fn called(console: &Console, arguments: &RunArguments) -> Result<Called, Failure> {
+    let mut with: Map = arguments.arg.iter().cloned().collect();
+    let mut files = arguments.files.clone();
+    if let [first, _, ..] = &files[..]
+        && let Some(skill) = as_skill(first)
+    {
+        let words: Vec<_> = files[1..].iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let known = with.insert(ARGUMENTS.into(), Value::from(words.join(" ")));
+        if known.is_some() {
+            return Err(Failure::wrong(format!(
+                "`--arg {ARGUMENTS}=…` and the words behind {} are the same; leave one of them out",
+                skill.display()
+            )));
+        }
+        files.truncate(1);
+    }
+    let mut skills = arguments.skill.clone();
+    if files.is_empty() {
+        let mut launch = arguments.world.world.launch(console);
+        launch.choices.skills = std::mem::take(&mut skills);
+        let chosen = launch.skills(None).map_err(|error| launch_failure(console, error))?;
+        (files, _) = chosen.of_every_program().map_err(Failure::wrong)?;
+    }
+    Ok(Called { files, arguments: with, skills })
+}
+
+/// The text of the skill that is at this path.
+fn as_skill(path: &Path) -> Option<PathBuf> {
+    let inside = path.join(FILE_NAME);
+    if inside.is_file() { Some(inside) } else { path.ends_with(FILE_NAME).then(|| path.to_owned()) }
+}
+
 /// One session, and those that a person begins after it.
 async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
     let mut input = None;
-    let mut watch = arguments.watch.then(|| Watch::new(&arguments.files, console.color));
+    let called = called(console, arguments)?;
+    let mut watch = arguments.watch.then(|| Watch::new(&called.files, console.color));
     let mut events = None;
     let mut is_first = true;
     let listening = match arguments.debug_listen {
@@ -110,7 +158,7 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
         None => None,
     };
     loop {
-        let ready = prepare(console, arguments, is_first, watch.as_mut()).await;
+        let ready = prepare(console, arguments, &called, is_first, watch.as_mut()).await;
         // Not before: until then Ctrl-C ends the process, whatever a model does to get ready.
         let input = match &mut input {
             Some(input) => input,
@@ -179,20 +227,22 @@ async fn begin(
 async fn prepare(
     console: &Console,
     arguments: &RunArguments,
+    called: &Called,
     is_first: bool,
     watch: Option<&mut Watch>,
 ) -> Result<(Ready, Subject), Failure> {
     let journal = arguments.journal.as_deref().filter(|path| is_first || !Place::at(path).is_for_one());
     let wanted = Wanted {
-        files: arguments.files.clone(),
+        files: called.files.clone(),
         playbook: arguments.playbook.clone(),
-        arguments: arguments.arg.iter().cloned().collect(),
+        arguments: called.arguments.clone(),
         max_replans: arguments.max_replans,
         session: arguments.session.as_deref().filter(|_| is_first).map(Arc::from),
         place: sessions_place(console, journal)?,
         migrate: arguments.migrate,
     };
-    let launch = arguments.world.launch(console, false);
+    let mut launch = arguments.world.launch(console, false);
+    launch.choices.skills.clone_from(&called.skills);
     let Some(watch) = watch else {
         return told(console, launch.prepare(wanted, None).await, arguments.migrate, journal);
     };

@@ -42,7 +42,7 @@ impl WorldArguments {
     /// What was chosen.
     pub(crate) fn choices(&self) -> Choices {
         let WorldArguments { model, classifier, base_url, config, tools, working_directory } = self.clone();
-        Choices { model, classifier, base_url, config, tools, working_directory }
+        Choices { model, classifier, base_url, config, tools, working_directory, ..Choices::default() }
     }
 
     /// A launch with these choices.

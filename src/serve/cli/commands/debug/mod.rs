@@ -157,6 +157,7 @@ impl CommandLineDoor {
             config: launch.config.map(PathBuf::from).or(world.config),
             tools: if tools.is_empty() { world.tools } else { tools },
             working_directory: launch.working_directory.map(PathBuf::from).or(world.working_directory),
+            ..Choices::default()
         };
         // JSON that was read: as values it is the same.
         let value = |json: serde_json::Value| Value::from_json(&json.to_string()).unwrap_or_default();

@@ -1,0 +1,81 @@
+//! `playhouse skills export`: a playbook as an Agent Skill.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::diagnostic::Severity;
+use crate::host::launch::{Choices, Launch, LaunchError, find_entry};
+use crate::host::skills::export::{Exported, export as exported, kebab_case};
+use crate::lang::program::EntryId;
+use crate::lang::source::skill::{FILE_NAME, Skill};
+use crate::serve::cli::commands::new::{cannot_write, write};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::output::n_of;
+use crate::serve::cli::machinery::world::{launch_failure, workshop};
+use crate::span::FileId;
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse skills export shop.md --playbook Refund --out skills/refund
+  playhouse skills export shop.md --playbook Refund --out skills/refund --force";
+
+/// Writes a playbook as an Agent Skill, and says what of it only an interpreter keeps to
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExportArguments {
+    /// The program's file
+    #[arg(value_name = "PROGRAM")]
+    program: PathBuf,
+    /// The playbook
+    #[arg(long, value_name = "NAME")]
+    playbook: String,
+    /// The skill's folder; its name is the skill's
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// A file of canned tools, which count as declared
+    #[arg(long, value_name = "FILE")]
+    tools: Vec<PathBuf>,
+    /// Write over what is there
+    #[arg(long)]
+    force: bool,
+}
+
+/// Writes the folder.
+pub(crate) fn export(console: &Console, arguments: &ExportArguments) -> Result<Exit, Failure> {
+    let ExportArguments { program: file, playbook, out, tools, force } = arguments;
+    let launch = Launch::new(workshop(console), Choices { tools: tools.clone(), ..Choices::default() });
+    let failure = |error| launch_failure(console, error);
+    let (_, loaded) = launch.survey(std::slice::from_ref(file)).map_err(failure)?;
+    if n_of(&loaded.diagnostics, Severity::Error) > 0 {
+        let (findings, sources) = (loaded.diagnostics, loaded.program.sources);
+        return Err(failure(LaunchError::Program { findings, sources }));
+    }
+    let program = loaded.program;
+    let EntryId::Playbook(id) = find_entry(&program, playbook).map_err(failure)? else {
+        return Err(Failure::wrong(format!("--playbook: `{playbook}` is a plan; name a playbook")));
+    };
+    let playbook = program.playbook(id);
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    let Exported { files, lost } = exported(&program, playbook, &name);
+    let text = files.get(FILE_NAME).map_or("", String::as_str);
+    let read = Skill::read(FileId(0), &name, text);
+    if let Some(finding) = read.findings.iter().find(|finding| Skill::is_refused(finding)) {
+        let (name, message) = (kebab_case(&playbook.title), &finding.message);
+        return Err(Failure::wrong(format!("--out {}: {message}; write `--out {name}`", out.display())));
+    }
+    if let Some(path) = files.keys().map(|path| out.join(path)).find(|path| path.exists() && !force) {
+        return Err(Failure::wrong(format!("{}: it is there already; --force writes over it", path.display())));
+    }
+    for (path, text) in files.iter().map(|(path, text)| (out.join(path), text)) {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        std::fs::create_dir_all(folder).map_err(|cause| cannot_write(folder, &cause))?;
+        write(&path, text)?;
+        put(&format!("{}\n", path.display()))?;
+    }
+    if !lost.is_empty() {
+        console.remark("what a skill does not have, and only an interpreter keeps to:");
+        lost.iter().for_each(|what| console.remark(&format!("  {what}")));
+    }
+    Ok(Exit::Finished)
+}

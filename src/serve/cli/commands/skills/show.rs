@@ -1,0 +1,24 @@
+//! `playhouse skills show`: all there is to know of a skill before it is trusted.
+
+use clap::Args;
+
+use crate::serve::cli::commands::skills::told::{folder_of, standing_told, trusted, whole};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
+
+/// Shows what is understood of a skill: its lines, commands and files, what it asks for, and whether it is trusted
+#[derive(Args)]
+pub(crate) struct ShowArguments {
+    /// Its name, as `playhouse skills list` shows it, or its folder
+    #[arg(value_name = "NAME|DIR")]
+    skill: String,
+}
+
+/// Shows it.
+pub(crate) fn show(console: &Console, arguments: &ShowArguments) -> Result<Exit, Failure> {
+    let folder = folder_of(console, &arguments.skill)?;
+    let (_, trusted) = trusted(console)?;
+    let standing = trusted.standing(&folder);
+    put(&whole(console, &folder)?)?;
+    put(&clean(&format!("  {}\n", standing_told(&standing))))?;
+    Ok(Exit::Finished)
+}
