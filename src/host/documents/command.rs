@@ -50,7 +50,7 @@ pub(super) fn of_pages(name: &str, text: &str) -> Extract {
 }
 
 /// Begins a command in a folder that it may read and not write.
-const IN_FOLDER: [&str; 3] = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\""];
+const IN_FOLDER: [&str; 4] = ["/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh"];
 
 /// Runs a command on a file, in the index's folder, confined: of all that is not the system's it reads this folder alone, and
 /// writes nothing that stays.

@@ -130,7 +130,8 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
         // Who runs a plan that no agent calls.
         agents.push(empty_agent(&plan.name, &plan.name, Span { end: plan.span.start, ..plan.span }));
     }
-    let of_skills = playbooks.iter().all(|playbook| playbook.skill.is_some()).then(|| agent_of_skills(&agents));
+    let are_skills = !playbooks.is_empty() && playbooks.iter().all(|playbook| playbook.skill.is_some());
+    let of_skills = are_skills.then(|| agent_of_skills(&agents));
     let first = plans.iter().find(|plan| plan.agent.kind == AgentKind::Playbooks);
     if let (Entry::Root(id), Some(plan)) = (&entry, of_skills.as_ref().or(first)) {
         let mut root = root_playbook(*id, plan, &playbooks, &files, around(plan.agent.id));
