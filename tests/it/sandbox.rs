@@ -59,7 +59,7 @@ impl Place {
             let is_confined = matches!(&available, Available::Confined(lacks) if lacks.is_empty());
             assert!(is_confined, "these tests need a system that can confine commands: {available:?}");
         }
-        let network = SkillOptions { network: true, ..SkillOptions::default() };
+        let network = SkillOptions { network: true };
         let skills = SkillsOptions { skills: BTreeMap::from([("skill".into(), network)]), ..SkillsOptions::default() };
         let commands = Commands { sandbox, skills, secrets: Arc::default() };
         let directory = WorkingDirectory::open(&self.path("work")).unwrap();

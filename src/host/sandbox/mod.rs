@@ -106,6 +106,7 @@ impl Sandbox {
     }
 
     /// Whether somebody has decided that there is none.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn is_waived(&self) -> bool {
         self.kind == SandboxKind::None
     }
