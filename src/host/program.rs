@@ -185,17 +185,20 @@ fn load_by(
     (loaded, readings)
 }
 
-/// What the front matter of these files and of what they import sets, with the files' texts. Nothing else of them is
-/// read: other mistakes in them are found when they are loaded.
+/// What the front matter of these files and of what they import sets, with the files' texts, those of skills among them.
+/// Nothing else of them is read: other mistakes in them are found when they are loaded.
 ///
 /// # Errors
-/// A given file cannot be read.
-pub fn load_settings_of(paths: &[PathBuf]) -> Result<(FrontMatter, Sources), ProgramFileError> {
+/// A given file cannot be read, or a skill that comes with every program.
+pub fn load_settings_of(
+    paths: &[PathBuf],
+    skills: Option<&KnownSkills>,
+) -> Result<(FrontMatter, Sources), ProgramFileError> {
     let mut read = |path: &Path| std::fs::read_to_string(path);
-    let roots = read_roots(paths, &mut read)?;
+    let known = KnownTools { skills, ..KnownTools::default() };
+    let roots = with_skills(read_roots(paths, &mut read)?, known, &mut read)?;
     let mut read = |path: &Path| read(path).map_err(|cause| cause.to_string());
-    // Skills set nothing.
-    Ok(load_settings(roots, &mut |request| fetch(request, None, &mut read)))
+    Ok(load_settings(roots, &mut |request| fetch(request, skills, &mut read)))
 }
 
 /// The texts of the given files.

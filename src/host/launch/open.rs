@@ -14,7 +14,7 @@ use crate::host::journal::record::GivenFiles;
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::models::{BegunWith, Cast};
 use crate::host::launch::telemetry::Sending;
-use crate::host::launch::tools::{declared_by, first_file, opened};
+use crate::host::launch::tools::{first_file, opened};
 use crate::host::launch::workshop::{Launch, Remark};
 use crate::host::program::{ProgramFileError, ProgramText, ToolInventory, load_files, load_files_with, load_texts};
 use crate::host::session::{Session, SessionOptions, Start, World};
@@ -80,7 +80,7 @@ impl Launch {
     /// As [`Launch::open`], with the model and the classifier that a session was begun with, where no others are chosen.
     pub(super) async fn open_as(&self, source: Source<'_>, begun: Option<&BegunWith>) -> Result<Opened, LaunchError> {
         let (declared, first) = match &source {
-            Source::Files(files) | Source::Watched(files, _) => (declared_by(files)?, files.first().cloned()),
+            Source::Files(files) | Source::Watched(files, _) => (self.declared_by(files)?, files.first().cloned()),
             Source::Texts(texts) => {
                 let (settings, sources) = crate::lang::load_settings(texts.clone(), &mut |_| Err(String::new()));
                 (declaration::of_program(&settings, &sources), None)

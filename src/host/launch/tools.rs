@@ -48,12 +48,6 @@ pub fn surveyed(equipment: &Equipment) -> ToolInventory {
     ToolInventory { are_more: equipment.is_open_world, ..opened(equipment) }
 }
 
-/// What the front matter of these files declares; other mistakes in them are found later.
-pub(super) fn declared_by(files: &[PathBuf]) -> Result<FromProgram, LaunchError> {
-    let (settings, sources) = load_settings_of(files)?;
-    Ok(declaration::of_program(&settings, &sources))
-}
-
 /// The first file of a program.
 pub(super) fn first_file(program: &Program) -> Option<PathBuf> {
     program.sources.iter().next().map(|(_, file)| PathBuf::from(&*file.name))
@@ -85,7 +79,7 @@ impl Launch {
     /// # Errors
     /// As for [`Launch::survey`].
     pub fn survey_tools(&self, files: &[PathBuf]) -> Result<Equipment, LaunchError> {
-        let declared = declared_by(files)?;
+        let declared = self.declared_by(files)?;
         let first = files.first().map(PathBuf::as_path);
         // Nothing of it waits for anything.
         let opened = self.open_tools(&declared, first, Reach::Survey).now_or_never();
@@ -151,6 +145,13 @@ impl Launch {
             Some(configuration) => Ok(configuration.clone()),
             None => Ok(FileConfig::find(self.choices.config.as_deref(), first)?),
         }
+    }
+
+    /// What the front matter of these files declares; other mistakes in them are found later.
+    pub(super) fn declared_by(&self, files: &[PathBuf]) -> Result<FromProgram, LaunchError> {
+        let skills = self.skills(files.first().map(PathBuf::as_path))?;
+        let (settings, sources) = load_settings_of(files, Some(&skills))?;
+        Ok(declaration::of_program(&settings, &sources))
     }
 
     /// The skills that a program may name, and those that come with every program.

@@ -108,7 +108,7 @@ fn choose(console: &Console, choices: Choices, program: Option<&PathBuf>) -> Res
     let beside = program.cloned().unwrap_or_else(|| PathBuf::from("program.md"));
     let front_matter = match program {
         Some(program) => {
-            load_settings_of(std::slice::from_ref(program)).map_err(|error| Failure::wrong(error.to_string()))?.0
+            load_settings_of(std::slice::from_ref(program), None).map_err(|error| Failure::wrong(error.to_string()))?.0
         }
         None => FrontMatter::default(),
     };
