@@ -12,6 +12,7 @@ use playhouse::host::tool::builtin::named_at;
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::plan::PlanLanguage;
+use playhouse::lang::program::permits::OTHER_NAMES;
 use playhouse::lang::program::{AgentId, Parameter, Signature, Type};
 use playhouse::value::{Map, Value};
 use playhouse::vm::plan::prompts::{self as plan, Order};
@@ -71,6 +72,11 @@ fn system_message_of_a_skill_with_tools() {
                    disallowed-tools: Write\n---\nLet a subagent read it.\n--- tools\nReadSkillFile(path) for_skills\n\
                    RunCommand(command) for_skills\nSaveFile(path, text) for_skills\nMail(to)\n";
     let message = begin(&parse(program)).system_message(AgentId(1));
+    // The names stand in one table; the prompt has those that a model needs a word for.
+    let first = |name: &str| OTHER_NAMES.iter().find(|(other, _)| *other == name).and_then(|(_, ours)| ours.first());
+    for name in ["Read", "Write", "Edit", "Glob", "Grep", "Bash"] {
+        assert!(message.contains(&format!("{name} = {}", first(name).unwrap())), "{name}: {message}");
+    }
     let own = |text: &str| text.split("# Examples").next().map(|rules| rules.split("\n8. ").last().unwrap().to_owned());
     let tail = message.rfind("# Playbooks you can call").map(|at| &message[at..]);
     golden::compare("prompts/skill_tools.system.golden", &format!("{}{}", own(&message).unwrap(), tail.unwrap()));

@@ -30,7 +30,7 @@ mod read_types;
 
 pub mod runtime;
 
-pub mod sandbox;
+pub mod paths;
 
 pub mod schema;
 

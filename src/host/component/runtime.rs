@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::Dir;
 
 use crate::host::component::identity::{Identity, bad_part};
-use crate::host::component::sandbox::RUNTIME;
+use crate::host::component::paths::RUNTIME;
 
 /// A component has at most so many files of configuration.
 const MAX_FILES: usize = 1_000;

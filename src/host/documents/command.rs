@@ -14,8 +14,8 @@ use crate::host::text::shorten;
 
 /// What makes texts of files that are none.
 #[derive(Clone, Debug, Default)]
-pub struct Commands {
-    /// Commands by the ending of a file in lower case: `pdf` has `["pdftotext", "-layout", "{file}", "-"]`.
+pub struct Extractors {
+    /// Extractors by the ending of a file in lower case: `pdf` has `["pdftotext", "-layout", "{file}", "-"]`.
     pub by_ending: BTreeMap<String, Vec<String>>,
     /// What confines them.
     pub sandbox: Sandbox,
@@ -31,7 +31,7 @@ const TIME: Duration = Duration::from_secs(120);
 const MAX_SHOWN: usize = 200;
 
 /// The command for a file of this name.
-pub(super) fn command_of<'c>(commands: &'c Commands, name: &str) -> Option<&'c [String]> {
+pub(super) fn command_of<'c>(commands: &'c Extractors, name: &str) -> Option<&'c [String]> {
     let (_, ending) = name.rsplit_once('.')?;
     commands.by_ending.get(&ending.to_ascii_lowercase()).map(|command| &**command)
 }
@@ -57,7 +57,12 @@ const IN_FOLDER: [&str; 4] = ["/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\
 ///
 /// # Errors
 /// It cannot be confined or started, fails, takes too long, writes too much or no text; in words for people.
-pub(super) fn extracted(commands: &Commands, command: &[String], folder: &Path, file: &Path) -> Result<String, String> {
+pub(super) fn extracted(
+    commands: &Extractors,
+    command: &[String],
+    folder: &Path,
+    file: &Path,
+) -> Result<String, String> {
     let Some((program, arguments)) = command.split_first() else { return Err("its command is empty".to_owned()) };
     let failed = |cause: String| format!("`{program}` gives no text of it: {cause}; see `[index.extract]`");
     let file = file.canonicalize().map_err(|cause| failed(cause.to_string()))?;
@@ -87,7 +92,7 @@ pub(super) fn extracted(commands: &Commands, command: &[String], folder: &Path, 
 }
 
 /// Whoever waits for it may be a part of a runtime, so it has one on a thread of its own.
-fn run(commands: &Commands, words: &[String], policy: &Policy) -> Result<Finished, String> {
+fn run(commands: &Extractors, words: &[String], policy: &Policy) -> Result<Finished, String> {
     let (sandbox, secrets) = (&commands.sandbox, Secrets::default());
     let running = async {
         match sandbox.available() {

@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use serde::Serialize;
 
-use crate::host::documents::command::Commands;
+use crate::host::documents::command::Extractors;
 use crate::host::documents::vectors::Vectors;
 
 /// What can go wrong with an index.
@@ -87,7 +87,7 @@ pub struct Index {
     /// Its vectors as they were when they were needed last, and the version of the file then.
     vectors: Option<(i64, Vectors)>,
     /// What makes texts of files that are none.
-    commands: Commands,
+    commands: Extractors,
 }
 
 /// What an index holds.
@@ -137,8 +137,13 @@ impl Index {
     /// # Errors
     /// The folder is not there.
     pub fn in_memory(folder: &Path) -> Result<Index, IndexError> {
-        let index =
-            |connection, folder| Index { connection, path: None, folder, vectors: None, commands: Commands::default() };
+        let index = |connection, folder| Index {
+            connection,
+            path: None,
+            folder,
+            vectors: None,
+            commands: Extractors::default(),
+        };
         let folder = real(folder)?;
         let opened = Connection::open_in_memory().and_then(|connection| {
             schema::make(&connection)?;
@@ -149,7 +154,7 @@ impl Index {
     }
 
     /// Has these commands make texts of files that are none.
-    pub fn extract_by(&mut self, commands: Commands) {
+    pub fn extract_by(&mut self, commands: Extractors) {
         self.commands = commands;
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::host::documents::command::Commands;
+use crate::host::documents::command::Extractors;
 use crate::host::documents::{Index, IndexError, IndexFault, fault, real};
 
 /// What stands in the header of an index (`phdx`), so that no other database is taken for one.
@@ -151,7 +151,7 @@ impl Index {
             (APPLICATION_ID, VERSION) => {
                 connection.pragma_update(None, "synchronous", "NORMAL").map_err(error)?;
                 let path = Some(path.to_owned());
-                Ok(Index { connection, path, folder, vectors: None, commands: Commands::default() })
+                Ok(Index { connection, path, folder, vectors: None, commands: Extractors::default() })
             }
             (APPLICATION_ID, older) if older < VERSION => refuse(
                 IndexFault::IndexUnreadable,

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::host::keys::{ConfigError, as_text, count, read, seconds, texts, texts_of};
 use crate::host::resource::prices::PriceTable;
+use crate::host::skills::known::KnownSkills;
 use crate::host::tool::builtin;
 use crate::host::tool::generation::Generation;
 use crate::host::tool::policy::{Policies, ToolPolicy};
@@ -143,6 +144,8 @@ pub struct FromProgram {
     pub written: Vec<Written>,
     /// Their names and texts.
     pub texts: Vec<(Arc<str>, Arc<str>)>,
+    /// The skills that they may name, looked for once.
+    pub skills: KnownSkills,
 }
 
 impl Declarations {
@@ -172,8 +175,7 @@ impl Declarations {
         all.builtins = builtin::names().filter_map(wanted).collect();
         if let Some((file, _)) = skills.first() {
             let is_named = |name: &str| all.builtins.iter().any(|(builtin, _)| *builtin == name);
-            let expected = builtin::FOR_SKILLS.into_iter().filter(|name| !is_named(name));
-            all.for_skills = expected.filter(|name| builtin::names().any(|known| known == *name)).collect();
+            all.for_skills = builtin::FOR_SKILLS.into_iter().filter(|name| !is_named(name)).collect();
             let why = format!("expected by the skill {file}");
             all.builtins.extend(all.for_skills.iter().map(|name| (*name, why.clone())));
         }
@@ -297,7 +299,7 @@ pub fn of_program(settings: &FrontMatter, sources: &Sources) -> FromProgram {
         }
     });
     let texts = sources.iter().map(|(_, file)| (file.name.clone(), file.text.clone())).collect();
-    FromProgram { written: written.collect(), texts }
+    FromProgram { written: written.collect(), texts, skills: KnownSkills::default() }
 }
 
 /// Puts the values of environment variables into the place of `{from_env: NAME}`, anywhere inside. `secret` is told

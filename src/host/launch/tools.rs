@@ -9,7 +9,7 @@ use crate::host::config::{
     CommandLine, Config, Environment, FileConfig, ModelId, Search, child_environment, named_variable,
 };
 #[cfg(feature = "sqlite")]
-use crate::host::documents::command::Commands as ExtractCommands;
+use crate::host::documents::command::Extractors;
 use crate::host::equipment::declaration::{self, Declarations, FromProgram};
 use crate::host::equipment::{Equipment, EquipmentError, Models, Reach, Surroundings, for_author};
 use crate::host::launch::error::LaunchError;
@@ -22,7 +22,6 @@ use crate::host::resource::model::ModelOptions;
 use crate::host::sandbox::Sandbox;
 use crate::host::skills::find::Places;
 use crate::host::skills::known::{KnownSkills, Wanted};
-use crate::host::skills::options::SkillsOptions;
 use crate::host::tool::plugin::{self, Packages};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::workspace::command::Commands;
@@ -110,10 +109,10 @@ impl Launch {
     /// # Errors
     /// The configuration is wrong.
     #[cfg(feature = "sqlite")]
-    pub fn extract_commands(&self, index: &Path) -> Result<ExtractCommands, LaunchError> {
+    pub fn extractors(&self, index: &Path) -> Result<Extractors, LaunchError> {
         let file = self.file_config(Some(index))?;
         let sandbox = self.sandbox(&file, child_environment());
-        Ok(ExtractCommands { by_ending: file.extract, sandbox })
+        Ok(Extractors { by_ending: file.extract, sandbox })
     }
 
     /// What a plugin is made of that its author opens by itself: the packages, what it is given, and the `config` that
@@ -151,7 +150,7 @@ impl Launch {
     pub(super) fn declared_by(&self, files: &[PathBuf]) -> Result<FromProgram, LaunchError> {
         let skills = self.skills(files.first().map(PathBuf::as_path))?;
         let (settings, sources) = load_settings_of(files, Some(&skills))?;
-        Ok(declaration::of_program(&settings, &sources))
+        Ok(FromProgram { skills, ..declaration::of_program(&settings, &sources) })
     }
 
     /// The skills that a program may name, and those that come with every program.
@@ -159,17 +158,14 @@ impl Launch {
     /// # Errors
     /// The configuration beside `first` is wrong.
     pub fn skills(&self, first: Option<&Path>) -> Result<KnownSkills, LaunchError> {
-        Ok(self.skills_by(&self.file_config(first)?.skills))
-    }
-
-    fn skills_by(&self, options: &SkillsOptions) -> KnownSkills {
+        let discover = self.file_config(first)?.skills.discover;
         let Environment { home, state_home, .. } = self.workshop.environment.clone();
-        KnownSkills::new(Wanted {
+        Ok(KnownSkills::new(Wanted {
             places: Places { working: self.choices.working_directory.clone().unwrap_or_default(), home },
             state_home,
             chosen: self.choices.skills.clone(),
-            discover: options.discover,
-        })
+            discover,
+        }))
     }
 
     fn working_directory(&self) -> &Path {
@@ -207,7 +203,7 @@ impl Launch {
         let secrets = self.workshop.secrets.clone();
         let commands = Commands { sandbox, skills: file.skills.clone(), secrets: secrets.clone() };
         let around = Surroundings {
-            skills: self.skills_by(&file.skills),
+            skills: program.skills.clone(),
             working_directory: self.working_directory(),
             canned: &self.choices.tools,
             tools: &self.tools,

@@ -63,7 +63,7 @@ struct Wanted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// Its path as it is written, without quotes: relative to the folder of the text, or a file of the library; of a skill
-    /// that is named by its name alone this behind [`SCHEME`].
+    /// that is named by its name alone this after [`SCHEME`].
     pub path: String,
     /// Where the path stands.
     pub span: Span,

@@ -120,10 +120,8 @@ impl Program {
         if let Some(&id) = self.agent(agent).playbooks.iter().find(|&&id| &*self.playbook(id).name == name) {
             return Some(id);
         }
-        if name == DELEGATE
-            && let Some(skill) = self.skill_of(agent)
-        {
-            return skill.skill.as_ref().and_then(|skill| skill.delegate);
+        if let Some(delegate) = self.delegate_of(agent).filter(|_| name == DELEGATE) {
+            return Some(delegate);
         }
         let Some((owner, name)) = name.split_once('.') else {
             let skill = self.playbooks.iter().find(|playbook| playbook.skill.is_some() && *playbook.name == *name);
@@ -137,6 +135,11 @@ impl Program {
     /// The skill that an agent is, if it is one.
     pub fn skill_of(&self, agent: AgentId) -> Option<&Playbook> {
         self.agent(agent).playbooks.iter().map(|id| self.playbook(*id)).find(|playbook| playbook.skill.is_some())
+    }
+
+    /// What the skill that an agent is hands a part of its task to, if its text speaks of such a thing.
+    pub fn delegate_of(&self, agent: AgentId) -> Option<PlaybookId> {
+        self.skill_of(agent)?.skill.as_ref()?.delegate
     }
 
     /// The name of the file that a playbook stands in.

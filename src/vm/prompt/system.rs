@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::program::permits::DELEGATE;
 use playhouse_lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, TriggerKind, Type};
 
 use crate::calls::arguments::write_parameter;
@@ -38,7 +37,7 @@ impl Prompts {
             // What is about playbooks inside lines, loops, goals or triggers costs tokens only where there are such.
             let inlines = program.agent(agent).playbooks.iter().any(|&id| layouts.has_regions(id));
             let is_goal = |playbook: &Playbook| playbook.agent == agent && playbook.mode == Mode::Goal;
-            let delegate = program.find_playbook(agent, DELEGATE).filter(|id| program.playbook(*id).implicit);
+            let delegate = program.delegate_of(agent);
             let goals = program.playbooks.iter().any(|playbook| is_goal(playbook) && Some(playbook.id) != delegate);
             let mut lines = program.agent(agent).playbooks.iter().flat_map(|&id| &program.playbook(id).steps);
             let loops = lines.any(|line| !settings.performs(line) && repeats(line));
@@ -96,8 +95,7 @@ pub(crate) fn knows(program: &Program, agent: AgentId, tool: &ToolSignature) -> 
 pub(super) fn callable_playbooks(program: &Program, agent: AgentId) -> impl Iterator<Item = (String, &Playbook)> {
     let playbook = move |id: &PlaybookId| program.playbook(*id);
     let own = program.agent(agent).playbooks.iter().map(playbook).filter(|playbook| playbook.skill.is_none());
-    let delegate = program.find_playbook(agent, DELEGATE).map(|id| program.playbook(id));
-    let delegate = delegate.filter(|playbook| playbook.implicit);
+    let delegate = program.delegate_of(agent).map(|id| program.playbook(id));
     let others = program.agents.iter().filter(move |other| other.id != agent);
     let others = others.flat_map(|other| &other.playbooks).map(playbook).filter(|playbook| playbook.public);
     own.chain(delegate).chain(others).map(move |playbook| (program.name_for(agent, playbook), playbook))

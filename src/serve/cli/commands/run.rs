@@ -45,7 +45,7 @@ Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RunArguments {
-    /// The program's files; of a plan, standard output gets its value. Behind a skill's folder: the words it is called with
+    /// The program's files; of a plan, standard output gets its value. After a skill's folder: the words it is called with
     #[arg(required_unless_present = "skill", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// A skill that comes with the program, or runs alone: its name, as `playhouse skills list` shows it, or the path of its
@@ -112,7 +112,7 @@ struct Called {
     skills: Vec<String>,
 }
 
-/// What the command line calls. Behind a skill stand the words of its call; a skill that is chosen runs alone if there is
+/// What the command line calls. After a skill stand the words of its call; a skill that is chosen runs alone if there is
 /// nothing else.
 fn called(console: &Console, arguments: &RunArguments) -> Result<Called, Failure> {
     let mut with: Map = arguments.arg.iter().cloned().collect();
@@ -124,7 +124,7 @@ fn called(console: &Console, arguments: &RunArguments) -> Result<Called, Failure
         let known = with.insert(ARGUMENTS.into(), Value::from(words.join(" ")));
         if known.is_some() {
             return Err(Failure::wrong(format!(
-                "`--arg {ARGUMENTS}=…` and the words behind {} are the same; leave one of them out",
+                "`--arg {ARGUMENTS}=…` and the words after {} are the same; leave one of them out",
                 skill.display()
             )));
         }

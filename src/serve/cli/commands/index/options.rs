@@ -44,7 +44,7 @@ impl Server {
     /// Has the commands of the configuration make texts of files that are none.
     pub(super) fn extract_by(&self, console: &Console, index: &mut Index, path: &Path) -> Result<(), Failure> {
         let choices = Choices { config: self.config.clone(), ..Choices::default() };
-        let commands = Launch::new(workshop(console), choices).extract_commands(path);
+        let commands = Launch::new(workshop(console), choices).extractors(path);
         index.extract_by(commands.map_err(|error| launch_failure(console, error))?);
         Ok(())
     }
