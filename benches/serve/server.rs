@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use playhouse::host::ledger::{Ledger, TokenRow};
+use playhouse::host::ledger::sqlite::SqliteLedger;
+use playhouse::host::ledger::{Ledger as _, TokenRow};
 use playhouse::vm::protocol::Timestamp;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -71,7 +72,7 @@ impl Drop for Server {
 
 /// Makes so many tokens, `t0`, `t1`, …: what one may do in a minute is limited.
 pub(crate) async fn make_tokens(folder: &Path, n: usize) {
-    let ledger = Ledger::open(&folder.join("serve.sqlite")).await.expect("a store");
+    let ledger = SqliteLedger::open(&folder.join("serve.sqlite")).await.expect("a store");
     for n in 0..n {
         let row = TokenRow {
             hash: Sha256::digest(format!("t{n}")).into(),

@@ -251,6 +251,12 @@ pub fn notify_socket() -> Option<PathBuf> {
     std::env::var_os("NOTIFY_SOCKET").map(PathBuf::from)
 }
 
+/// What the servers that share their sessions know each other by.
+#[cfg(feature = "restate")]
+pub fn node_secret() -> Option<secrecy::SecretString> {
+    named_variable("PLAYHOUSE_NODE_SECRET").map(Into::into)
+}
+
 /// The environment variable that a declaration names (`{from_env: NAME}`).
 #[allow(clippy::disallowed_methods)]
 pub fn named_variable(name: &str) -> Option<String> {

@@ -73,6 +73,9 @@ pub mod ledger;
 #[cfg(feature = "serve")]
 pub mod residents;
 
+#[cfg(feature = "restate")]
+pub mod engine;
+
 pub mod embed;
 
 pub mod eval;

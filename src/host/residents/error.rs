@@ -43,4 +43,7 @@ pub enum ResidentError {
     /// What it was given.
     #[error(transparent)]
     Send(#[from] SendError),
+    /// What another server says, which was to do it.
+    #[error("{0}")]
+    Elsewhere(String),
 }

@@ -5,17 +5,23 @@
 //! whatever process tells of it and however the pieces of a reply were joined since.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::host::events::{Mark, PublicBody, PublicEvent};
+use crate::host::journal::JournalErrorKind;
+use crate::host::journal::record::Record;
 use crate::host::ledger::Served;
 use crate::host::replay::on_thread;
 use crate::host::residents::Residents;
+use crate::host::residents::dispatch::{Added, Dispatch, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::State;
 use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionGone, SessionHandle, Subscription};
-use crate::host::travel::whole_history;
+use crate::host::travel::{Retelling, whole_history};
 
 /// So many events of a session may wait for a slow reader; then nothing more comes, and the reader comes back with its
 /// mark.
@@ -23,6 +29,12 @@ const QUEUE: usize = 1024;
 
 /// So often a session that has gone to rest just then is opened for what somebody does.
 const ATTEMPTS: usize = 8;
+
+/// After so long a log that could not be read is read again.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// So often a log is looked at of which nothing is heard: what another server tells of it may be lost.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// What somebody hears of a session.
 #[derive(Clone, Debug)]
@@ -95,6 +107,11 @@ impl Residents {
         if goes_on && !self.sessions().get(&served.session).is_some_and(|handle| handle.is_busy()) {
             self.check_room()?;
         }
+        if let Some(dispatch) = &self.dispatch {
+            let visit = Visit::Do(Box::new(deed.record(Some(by.clone()))));
+            let receipt = dispatch.hand_in(served.session.clone(), visit, served.held_by.clone()).await?;
+            return Ok((receipt, None));
+        }
         loop {
             n += 1;
             let handle = self.door(served).await?.on_behalf_of(by.clone());
@@ -163,7 +180,28 @@ enum Attached {
 impl Feed {
     async fn run(mut self, live: Option<Subscription>) {
         let mut live = live;
+        let mut n_failed = 0;
         loop {
+            if let Some(dispatch) = self.residents.dispatch.clone() {
+                match Box::pin(self.tell_log(&*dispatch)).await {
+                    Ok(End::Done | End::Gone) => return,
+                    Ok(End::Task) if self.residents.draining.is_cancelled() => {
+                        let _ = self.sender.send(Heard::Bye).await;
+                        return;
+                    }
+                    Ok(End::Task) => n_failed = 0,
+                    Err(error) if n_failed < ATTEMPTS => {
+                        tracing::debug!(session = &*self.served.session, %error, "the session is followed anew");
+                        n_failed += 1;
+                        tokio::time::sleep(AGAIN).await;
+                    }
+                    Err(error) => {
+                        tracing::warn!(session = &*self.served.session, %error, "the session cannot be followed");
+                        return;
+                    }
+                }
+                continue;
+            }
             let attached = match live.take() {
                 Some(subscription) => Ok(Attached::Live(subscription)),
                 // In a box that is there only as long: what opens a session is large, and feeds are many.
@@ -189,6 +227,83 @@ impl Feed {
                 }
             }
         }
+    }
+
+    /// Tells what follows from the records of a session that some server has, as they come.
+    async fn tell_log(&mut self, dispatch: &dyn Dispatch) -> Result<End, ResidentError> {
+        let (residents, id) = (self.residents.clone(), self.served.session.clone());
+        let draining = &residents.draining;
+        // First, so that nothing is missed that comes while it is read.
+        let mut added = dispatch.follow(id.clone(), self.until == Until::Over).await?;
+        let mut past = match self.read_log().await? {
+            Ok(past) => past,
+            Err(end) => return Ok(end),
+        };
+        loop {
+            let records = tokio::select! {
+                biased;
+                () = self.sender.closed() => return Ok(End::Gone),
+                () = draining.cancelled() => return Ok(End::Task),
+                added = timeout(LOOK, added.recv()) => match added {
+                    Ok(Ok(Added { records })) => records,
+                    // Too much came at once, or what is added is not told any more.
+                    Ok(Err(_)) => return Ok(End::Task),
+                    // What was told may be lost on its way.
+                    Err(_) => {
+                        let from = past.as_ref().map_or(1, Retelling::next_seq);
+                        residents.store.read(&id, from).try_collect::<Vec<_>>().await?.into()
+                    }
+                },
+            };
+            for record in records.iter() {
+                let events = match &mut past {
+                    Some(past) => past.add(record)?,
+                    None if record.seq == 1 => {
+                        let (begun, events) = Retelling::begin(record, &residents.program_cache())?;
+                        past = Some(begun);
+                        events
+                    }
+                    None => return Ok(End::Task),
+                };
+                for event in events {
+                    if let Some(end) = self.tell(Arc::new(event)).await {
+                        return Ok(end);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells all that follows from the records that there are, of a session that may go on; none: it has not begun.
+    async fn read_log(&mut self) -> Result<Result<Option<Retelling>, End>, ResidentError> {
+        let (residents, id) = (self.residents.clone(), self.served.session.clone());
+        let records: Vec<Record> = match residents.store.read(&id, 1).try_collect().await {
+            Err(error) if matches!(error.kind, JournalErrorKind::NoSession(_)) => Vec::new(),
+            records => records?,
+        };
+        let Some(first) = records.first().cloned() else { return Ok(Ok(None)) };
+        let (programs, walk) = (residents.program_cache(), residents.walk().await?);
+        let (past, events) = on_thread(move || {
+            let (mut past, mut events) = Retelling::begin(&first, &programs)?;
+            for record in &records[1..] {
+                events.extend(past.add(record)?);
+            }
+            Ok((past, events))
+        })
+        .await?;
+        drop(walk);
+        if self.heard.is_some_and(|mark| mark > past.mark()) {
+            self.heard = None;
+            if self.sender.send(Heard::Reset).await.is_err() {
+                return Ok(Err(End::Gone));
+            }
+        }
+        for event in events {
+            if let Some(end) = self.tell(Arc::new(event)).await {
+                return Ok(Err(end));
+            }
+        }
+        Ok(if past.is_over() { Err(End::Done) } else { Ok(Some(past)) })
     }
 
     /// Tells all events after `heard` that have been.

@@ -6,6 +6,7 @@ use crate::host::journal::record::RecordBody;
 use crate::host::ledger::Served;
 use crate::host::replay::start::program_changed;
 use crate::host::residents::Residents;
+use crate::host::residents::dispatch::Visit;
 use crate::host::residents::error::ResidentError;
 use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
@@ -76,9 +77,13 @@ impl Residents {
             forked: Some(format!("{}@{point}", of.session)),
             standing: None,
             wake: None,
+            held_by: None,
         };
         self.add(served.clone(), &records).await?;
-        self.handle(&served.session).await?;
+        match &self.dispatch {
+            Some(dispatch) => dispatch.hand_in(served.session.clone(), Visit::Wake, None).await.map(|_| ())?,
+            None => self.handle(&served.session).await.map(|_| ())?,
+        }
         Ok(served)
     }
 }

@@ -1,6 +1,8 @@
 //! The sessions of a server: each is live as long as somebody needs it, and a row of the store otherwise (spec
 //! `serving.md`, section 7). It begins them, opens them on demand, lets them rest, and wakes them when their time comes.
 
+pub mod dispatch;
+
 pub mod error;
 
 pub mod feed;
@@ -23,19 +25,21 @@ use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::host::journal::Durability;
 use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::Record;
 use crate::host::journal::store::{Store, check_session_id};
+use crate::host::journal::{Durability, JournalError, JournalErrorKind};
 use crate::host::launch::{Launch, Opened, Setting, Source, StartOptions, find_entry};
+use crate::host::ledger::sqlite::SqliteLedger;
 use crate::host::ledger::{Ledger, Served};
 use crate::host::program::ProgramCache;
-use crate::host::replay::on_thread;
+use crate::host::replay::{Replayed, on_thread, replay};
+use crate::host::residents::dispatch::{Dispatch, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::offered::Offered;
 use crate::host::residents::standing::Standing;
 use crate::host::serve_options::ServeOptions;
-use crate::host::session::{SessionError, SessionHandle};
+use crate::host::session::{Present, SessionError, SessionHandle};
 use crate::host::sessions::{Sessions, new_id};
 use crate::host::travel::Timeline;
 use crate::value::Map;
@@ -45,10 +49,14 @@ use crate::vm::protocol::Timestamp;
 pub struct Residents {
     launch: Launch,
     store: Arc<dyn Store>,
-    ledger: Ledger,
+    ledger: Arc<dyn Ledger>,
+    /// The store's file, if it is one.
+    path: Option<PathBuf>,
+    /// Who decides which server has a session; none: this one, or another one on the same store.
+    dispatch: Option<Arc<dyn Dispatch>>,
     sessions: Arc<Sessions>,
-    /// The doors of sessions whose row does not say yet how they stand, with the number by which this process has them.
-    doors: DashMap<Arc<str>, (i64, SessionHandle)>,
+    /// The doors of sessions whose row does not say yet how they stand.
+    doors: DashMap<Arc<str>, Door>,
     programs: RwLock<BTreeMap<Arc<str>, Arc<Offered>>>,
     /// What is open for sessions that share it.
     open: Mutex<HashMap<Setting, Arc<Opened>>>,
@@ -62,6 +70,39 @@ pub struct Residents {
 
 /// Pasts that are walked at one time.
 const WALKS: usize = 4;
+
+/// Where the sessions of a server are kept, and who decides which server has them.
+pub struct Keeping {
+    /// Their journals.
+    pub store: Arc<dyn Store>,
+    /// What is kept beside.
+    pub ledger: Arc<dyn Ledger>,
+    /// The store's file, if it is one.
+    pub path: Option<PathBuf>,
+    /// Who decides; none: this process, and others on the same file.
+    pub dispatch: Option<Arc<dyn Dispatch>>,
+}
+
+impl Keeping {
+    /// In a store in SQLite.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub async fn in_file(place: &Place) -> Result<Keeping, JournalError> {
+        let ledger = SqliteLedger::open(place.path()).await?;
+        let path = Some(ledger.path().to_owned());
+        Ok(Keeping { store: place.store(), ledger: Arc::new(ledger), path, dispatch: None })
+    }
+}
+
+/// The door to a session that this process has, or had a moment ago.
+struct Door {
+    /// The number by which this process has it.
+    number: i64,
+    handle: SessionHandle,
+    /// Comes when its row says how it stands.
+    let_go: CancellationToken,
+}
 
 /// A session that is to begin.
 #[derive(Clone, Debug)]
@@ -86,12 +127,19 @@ impl Residents {
     /// # Errors
     /// The store cannot be opened.
     pub async fn open(launch: Launch, place: &Place, options: &ServeOptions) -> Result<Arc<Residents>, ResidentError> {
-        let ledger = Ledger::open(place.path()).await?;
+        Ok(Residents::new(launch, Keeping::in_file(place).await?, options))
+    }
+
+    /// No programs yet.
+    pub fn new(launch: Launch, keeping: Keeping, options: &ServeOptions) -> Arc<Residents> {
+        let Keeping { store, ledger, path, dispatch } = keeping;
         let max_live = options.max_live.min(most_by_files());
-        Ok(Arc::new(Residents {
+        Arc::new(Residents {
             launch,
-            store: place.store(),
+            store,
             ledger,
+            path,
+            dispatch,
             sessions: Sessions::new(max_live),
             doors: DashMap::new(),
             programs: RwLock::default(),
@@ -100,12 +148,17 @@ impl Residents {
             max_busy: options.max_busy,
             walks: Semaphore::new(WALKS),
             draining: CancellationToken::new(),
-        }))
+        })
     }
 
     /// What is kept beside the journals.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+    pub fn ledger(&self) -> &dyn Ledger {
+        &*self.ledger
+    }
+
+    /// Who decides which server has a session, if several share them.
+    pub fn dispatch(&self) -> Option<&Arc<dyn Dispatch>> {
+        self.dispatch.as_ref()
     }
 
     /// The live sessions.
@@ -113,14 +166,14 @@ impl Residents {
         &self.sessions
     }
 
-    /// The store's file.
-    pub fn path(&self) -> &Path {
-        self.ledger.path()
+    /// The store's file, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// The number of another process that has a session, if one has.
     pub async fn other_holder(&self, id: &Arc<str>) -> Option<String> {
-        if self.sessions.get(id).is_some() {
+        if self.path.is_none() || self.sessions.get(id).is_some() {
             return None;
         }
         let holder = self.store.holder(id).await?;
@@ -202,6 +255,7 @@ impl Residents {
             forked: None,
             standing: None,
             wake: None,
+            held_by: None,
         };
         if !self.ledger.begin(served.clone()).await? {
             let there = self.find(&id).await?;
@@ -210,22 +264,23 @@ impl Residents {
                 false => Err(ResidentError::Taken(id)),
             };
         }
-        let options = StartOptions { id: id.clone(), entry, arguments: beginning.arguments };
-        let begun = self.sessions.open_or_resume(&id, async || {
-            let journal = self.store.open(&id).await?;
-            let held = self.held(offered.opened.clone()).await?;
-            match held.opened.start(journal, options) {
-                Ok(session) => {
-                    self.keep(&session, held, 1);
-                    Ok::<_, ResidentError>(session)
-                }
-                Err(error) => {
-                    held.close().await;
-                    Err(error.into())
-                }
+        let begun = match &self.dispatch {
+            Some(dispatch) => {
+                let (program, version) = (offered.name.clone(), offered.version.clone());
+                let Beginning { playbook, arguments, .. } = beginning;
+                let visit = Visit::Begin { program, version, playbook, arguments };
+                dispatch.hand_in(id.clone(), visit, None).await.map(|_| ())
             }
-        });
-        if let Err(error) = begun.await {
+            None => {
+                let options = StartOptions { id: id.clone(), entry, arguments: beginning.arguments };
+                let begun = self.sessions.open_or_resume(&id, async || {
+                    let journal = self.store.open(&id).await?;
+                    self.start(offered.opened.clone(), journal, options, 1).await
+                });
+                begun.await.map(|_| ())
+            }
+        };
+        if let Err(error) = begun {
             self.ledger.forget(id).await?;
             return Err(error);
         }
@@ -266,11 +321,14 @@ impl Residents {
     /// Its task has failed.
     pub async fn standing(&self, served: &Served) -> Result<(Standing, bool), ResidentError> {
         // Also of one that has just ended: its row comes a moment later.
-        let handle = self.doors.get(&served.session).map(|door| door.1.clone());
+        let handle = self.doors.get(&served.session).map(|door| door.handle.clone());
         if let Some(handle) = handle {
             let present = handle.present().await?;
             let is_live = !handle.has_ended();
             return Ok((Standing::of(&present, is_live), is_live));
+        }
+        if served.held_by.is_some() {
+            return self.standing_elsewhere(served).await;
         }
         let row = match &served.standing {
             Some(standing) => Some(standing.clone()),
@@ -292,6 +350,23 @@ impl Residents {
             return Ok(records?);
         }
         Ok(Address::new(self.store.clone(), id).read().await?)
+    }
+
+    /// How a session stands that another server has: as its records say.
+    async fn standing_elsewhere(&self, served: &Served) -> Result<(Standing, bool), ResidentError> {
+        let (id, created) = (served.session.clone(), served.created);
+        let records = match Address::new(self.store.clone(), &id).read().await {
+            Err(error) if matches!(error.kind, JournalErrorKind::NoSession(_)) => {
+                return Ok((Standing::interrupted(created), true));
+            }
+            records => records?,
+        };
+        let present = on_thread(move || {
+            let Replayed { machine, maker, time, .. } = replay(&records, None)?;
+            let (view, program) = (Arc::new(machine.view()), machine.program().clone());
+            Ok(Present { view, program, mark: maker.mark(), time, cost: None, due: None })
+        });
+        Ok((Standing::of(&present.await?, true), true))
     }
 
     /// Removes a session for good.

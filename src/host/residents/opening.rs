@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::host::journal::JournalErrorKind;
 use crate::host::journal::record::Record;
 use crate::host::launch::{LaunchError, Opened, Setting};
 use crate::host::ledger::Served;
 use crate::host::llm::ModelKind;
-use crate::host::residents::Residents;
+use crate::host::residents::dispatch::Visit;
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::offered::Offered;
 use crate::host::residents::standing::{Standing, State};
+use crate::host::residents::{Door, Residents};
 use crate::host::session::{Kept, SendError, Session, SessionError, SessionGone, SessionHandle};
 
 /// What a live session goes on with.
@@ -42,10 +45,13 @@ impl Residents {
     ///
     /// # Errors
     /// As for [`Residents::handle`]; the text has an error, or the program has come to its end.
-    pub async fn migrate(self: &Arc<Self>, served: &Served, program: &str) -> Result<SessionHandle, ResidentError> {
+    pub async fn migrate(self: &Arc<Self>, served: &Served, program: &str) -> Result<(), ResidentError> {
         let (offered, id) = (self.program(program)?, &served.session);
         if self.standing(served).await?.0.state == State::Finished {
             return Err(SendError::from(SessionGone).into());
+        }
+        if let Some(dispatch) = &self.dispatch {
+            return dispatch.hand_in(id.clone(), Visit::Migrate(offered.name.clone()), None).await.map(|_| ());
         }
         loop {
             if let Some(live) = self.sessions.get(id) {
@@ -58,11 +64,10 @@ impl Residents {
                 is_mine = true;
                 self.resume(id, Some(&offered)).await
             });
-            let handle = handle.await?;
+            handle.await?;
             // Otherwise somebody else has opened it just then, with the text it had.
             if is_mine {
-                self.ledger.change_program(id.clone(), offered.name.clone(), offered.version.clone()).await?;
-                return Ok(handle);
+                return Ok(());
             }
         }
     }
@@ -121,6 +126,16 @@ impl Residents {
 
     async fn resume(self: &Arc<Self>, id: &Arc<str>, migrate: Option<&Offered>) -> Result<Session, ResidentError> {
         let kept = Kept::read(self.store.open(id).await?).await?;
+        self.take_up(id, kept, migrate).await
+    }
+
+    /// Goes on with a session whose records are read; with a program, with the text of that.
+    pub(super) async fn take_up(
+        self: &Arc<Self>,
+        id: &Arc<str>,
+        kept: Kept,
+        migrate: Option<&Offered>,
+    ) -> Result<Session, ResidentError> {
         let (held, text) = match migrate {
             Some(offered) => (self.held(offered.opened.clone()).await?, Some(offered.opened.text.clone())),
             None => (self.held_for(kept.records()).await?, None),
@@ -134,6 +149,9 @@ impl Residents {
         match taken.await {
             Ok((session, number)) => {
                 self.keep(&session, held, number);
+                if let Some(Offered { name, version, .. }) = migrate {
+                    self.ledger.change_program(id.clone(), name.clone(), version.clone()).await?;
+                }
                 Ok(session)
             }
             Err(error) => {
@@ -172,8 +190,9 @@ impl Residents {
 
     /// Notes how the session stands when it ends, and closes what was opened for it alone.
     pub(super) fn keep(self: &Arc<Self>, session: &Session, held: Held, opened: i64) {
-        let (residents, handle) = (self.clone(), session.handle());
-        self.doors.insert(handle.id().clone(), (opened, handle.clone()));
+        let (residents, handle, let_go) = (self.clone(), session.handle(), CancellationToken::new());
+        let door = Door { number: opened, handle: handle.clone(), let_go: let_go.clone() };
+        self.doors.insert(handle.id().clone(), door);
         self.keepers.spawn(async move {
             // A session whose task has failed is interrupted: whoever wants it hears why.
             if let Ok(ending) = handle.outcome().await {
@@ -184,7 +203,8 @@ impl Residents {
                     tracing::warn!(session = &**handle.id(), %error, "how the session stands is not kept");
                 }
             }
-            residents.doors.remove_if(handle.id(), |_, (number, _)| *number == opened);
+            residents.doors.remove_if(handle.id(), |_, door| door.number == opened);
+            let_go.cancel();
             held.close().await;
         });
     }

@@ -103,6 +103,12 @@ impl Standing {
         }
     }
 
+    /// Of a session that cannot go on, whoever takes it up.
+    pub fn failed(now: Timestamp, why: Arc<str>) -> Standing {
+        let fault = Fault { kind: "internal".to_owned(), message: why };
+        Standing { state: State::Failed, fault: Some(fault), ..Standing::interrupted(now) }
+    }
+
     /// Of a session that no process has, though one had it.
     pub fn interrupted(created: Timestamp) -> Standing {
         Standing {

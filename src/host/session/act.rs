@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::record::RecordBody;
 use crate::host::replay::error::SessionError;
 use crate::host::session::input::{Act, Deed, Receipt, Refusal};
 use crate::host::session::task::Task;
-use crate::vm::protocol::Event;
 
 /// So many messages may wait for the program; then whoever comes with one more is told so.
 const MOST_WAITING: usize = 100;
@@ -47,7 +45,7 @@ impl Task {
         match deed {
             Deed::Approve(call, _) => {
                 let is_asked = self.machine.view().question_about(*call).is_some();
-                (!is_asked).then_some(Err(Refusal::NotAsked(*call)))
+                (!is_asked).then_some(Err(Refusal::NotAsked(call.0)))
             }
             Deed::Message { .. } => {
                 let is_full = self.machine.view().messages.len() >= MOST_WAITING;
@@ -58,25 +56,20 @@ impl Task {
     }
 
     fn take_in(&mut self, deed: Deed, by: Option<Arc<str>>) {
-        let event = match deed {
+        match &deed {
             Deed::Message { text, id } => {
                 self.turns.forget_last_bytes();
-                if let Some(id) = &id {
-                    self.messages.note(id, &text, self.maker.mark());
+                if let Some(id) = id {
+                    self.messages.note(id, text, self.maker.mark());
                 }
-                let body = RecordBody::Message { text: text.clone(), id, by };
-                return self.recorded(body, Event::Message { text });
             }
-            Deed::Edit(frame, name, value) => return self.edit(by, frame, name, value),
-            Deed::Signal(signal) => Event::Signal(signal),
-            Deed::Interrupt => {
-                self.turns.forget_last_bytes();
-                Event::Interrupted
-            }
-            Deed::Approve(call, answer) => Event::Approved { call, answer },
-        };
-        if let Some(body) = RecordBody::from_event(&event) {
-            self.recorded(body.done_by(by), event);
+            Deed::Interrupt => self.turns.forget_last_bytes(),
+            Deed::Edit(frame, name, value) => return self.edit(by, *frame, name.clone(), value.clone()),
+            Deed::Signal(_) | Deed::Approve(..) => {}
+        }
+        let body = deed.record(by);
+        if let Some(event) = body.to_event() {
+            self.recorded(body, event);
         }
     }
 }

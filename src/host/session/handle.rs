@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -22,12 +23,12 @@ use crate::vm::protocol::view::View;
 use crate::vm::protocol::{CallId, FrameId, Outcome, Signal, Timestamp, ToolSignature};
 
 /// The session has ended: see [`SessionHandle::outcome`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("the session has ended")]
 pub struct SessionGone;
 
 /// Why a message is not taken.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum SendError {
     /// There is nobody who could take it.
     #[error(transparent)]
@@ -261,6 +262,15 @@ impl SessionHandle {
     pub fn rest(&self, idle: Duration) {
         // One that has ended, or has so much to do, is not to be let go.
         let _ = self.inbox.try_send(Input::Rest(idle));
+    }
+
+    /// Lets the session go as soon as it only waits, for a person or for a moment, whoever listens: then it ends as by
+    /// [`SessionHandle::rest`]. What has come by then is handled before.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn leave(&self) -> Result<(), SessionGone> {
+        self.put(Input::Leave).await
     }
 
     /// Whether a reply, a tool or a verdict is waited for, or about to be.

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::host::debug::control::Command;
 use crate::host::events::Mark;
 use crate::host::journal::JournalError;
-use crate::host::journal::record::Record;
+use crate::host::journal::record::{Record, RecordBody};
 use crate::host::session::listeners::Publisher;
 use crate::host::session::present::Present;
 use crate::value::Value;
-use crate::vm::protocol::EndedCall;
 use crate::vm::protocol::{
-    CallId, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict,
+    CallId, EndedCall, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict,
 };
 
 /// One reason to wake up. Kept small (channels hold blocks of 32): what is large or rare is boxed.
@@ -38,6 +38,8 @@ pub(crate) enum Input {
     Debug(Box<Command>),
     /// The task is to end if nobody needs it, and nobody has for so long.
     Rest(Duration),
+    /// The task is to end as soon as nothing is left to be done but wait.
+    Leave,
     /// Time passes at once for the machine's timers.
     Pass(Duration),
     /// The task is to end.
@@ -86,8 +88,47 @@ pub enum Deed {
     Edit(Option<FrameId>, Arc<str>, Value),
 }
 
+impl Deed {
+    /// What a journal has of it, done by this person.
+    pub fn record(&self, by: Option<Arc<str>>) -> RecordBody {
+        match self.clone() {
+            Deed::Message { text, id } => RecordBody::Message { text, id, by },
+            Deed::Signal(Signal { name, data, id }) => RecordBody::Signal { name, data, id, by },
+            Deed::Interrupt => RecordBody::Interrupted { by },
+            Deed::Approve(call, answer) => RecordBody::Approved { call: call.0, answer, by },
+            Deed::Edit(frame, name, value) => {
+                RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after: None, by }
+            }
+        }
+    }
+
+    /// What somebody did of whom a journal tells, and who. None: nobody did it but the session.
+    pub fn of_record(body: RecordBody) -> Option<(Deed, Option<Arc<str>>)> {
+        Some(match body {
+            RecordBody::Message { text, id, by } => (Deed::Message { text, id }, by),
+            RecordBody::Signal { name, data, id, by } => (Deed::Signal(Signal { name, data, id }), by),
+            RecordBody::Interrupted { by } => (Deed::Interrupt, by),
+            RecordBody::Approved { call, answer, by } => (Deed::Approve(CallId(call), answer), by),
+            RecordBody::Edited { frame, name, value, after: _, by } => {
+                (Deed::Edit(frame.map(FrameId), name, value), by)
+            }
+            RecordBody::Begun(_)
+            | RecordBody::Chunk { .. }
+            | RecordBody::ReplyEnded { .. }
+            | RecordBody::CallStarted { .. }
+            | RecordBody::CallEnded { .. }
+            | RecordBody::Verdict { .. }
+            | RecordBody::TimerFired { .. }
+            | RecordBody::SignaturesChanged { .. }
+            | RecordBody::ProgramChanged(_)
+            | RecordBody::GoOn
+            | RecordBody::Reopened => return None,
+        })
+    }
+}
+
 /// What was done is in the journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// What comes of it are the events after this mark.
     pub mark: Mark,
@@ -96,14 +137,14 @@ pub struct Receipt {
 }
 
 /// Why nothing was done.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Refusal {
     /// There was another message with this id.
     #[error("the message {0} was sent before with another text; give a new message an id of its own")]
     AnotherText(Arc<str>),
     /// Nothing is asked about this call.
-    #[error("nothing is asked about the call {}", .0.0)]
-    NotAsked(CallId),
+    #[error("nothing is asked about the call {0}")]
+    NotAsked(u64),
     /// Many messages wait for the program.
     #[error("the program has not heard yet what was said before; send it again when the program listens")]
     TooManyWait,

@@ -98,6 +98,11 @@ impl Kept {
         &self.records
     }
 
+    /// The journal again.
+    pub(crate) fn into_journal(self) -> Box<dyn Journal> {
+        self.journal.into_journal()
+    }
+
     /// Goes on with it: replays it and appends `Reopened`, unless it only waits for a person or the program had ended. With a text the session goes on
     /// with that, from the last line that still exists, and `ProgramChanged` is appended in its place; one whose program
     /// has ended stays as it is. Takes as long as the machine needs for all events, on a thread for that; nothing is asked
@@ -218,6 +223,7 @@ impl Session {
             is_resumed,
             owes_waiting: false,
             abandoned: false,
+            leaves: false,
             debug: None,
             n_directives: 0,
             is_blocked: false,

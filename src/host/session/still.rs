@@ -55,6 +55,7 @@ impl Task {
                 Input::View(_) | Input::Records(_) | Input::Subscribe(_) => Box::pin(self.take(input)).await?,
                 Input::Act(act) if matches!(act.deed, Deed::Edit(..)) => Box::pin(self.act(*act)).await?,
                 Input::Act(_)
+                | Input::Leave
                 | Input::SignaturesChanged(_)
                 | Input::ToolsChanged
                 | Input::CallProgress(..)

@@ -67,6 +67,8 @@ pub(crate) struct Task {
     pub(crate) owes_waiting: bool,
     /// All handles are gone.
     pub(crate) abandoned: bool,
+    /// It is to end as soon as it only waits.
+    pub(crate) leaves: bool,
     /// What stops the program, and who is told.
     pub(crate) debug: Option<Box<Attached>>,
     /// How often the machine has moved since the last event.
@@ -187,6 +189,14 @@ impl Task {
                     }
                 }
                 Stop::Blocked(_) | Stop::Finished(_) => {}
+            }
+            if self.leaves && self.only_waits(&stop) {
+                // What is in the inbox is handled, and nobody is told that anything else was.
+                self.inbox.close();
+                if self.abandoned {
+                    self.flush_to(Durability::PowerCut).await?;
+                    return Ok(None);
+                }
             }
             // A piece of a reply that nothing has come of yet may be lost with its reply.
             if self.journal.holds_events() {
@@ -464,6 +474,7 @@ impl Task {
                     self.inbox.close();
                 }
             }
+            Input::Leave => self.leaves = true,
             Input::Pass(time) => {
                 self.timers.iter_mut().for_each(|timer| timer.pass(time));
                 // What runs out now does so before anything else is looked at.
@@ -518,10 +529,18 @@ impl Task {
 
     /// Nothing is under way that could wake the machine, but for timers of triggers.
     fn is_idle(&self) -> bool {
-        self.turns.is_empty()
-            && !self.calls.are_any_running()
-            && self.questions.is_empty()
-            && self.timers.iter().all(|timer| timer.is_background)
+        self.is_quiet() && self.timers.iter().all(|timer| timer.is_background)
+    }
+
+    /// Nothing is under way that could wake the machine, but for timers.
+    fn is_quiet(&self) -> bool {
+        self.turns.is_empty() && !self.calls.are_any_running() && self.questions.is_empty()
+    }
+
+    /// It waits for a person or a moment, and nothing else is left to be done.
+    fn only_waits(&self, stop: &Stop) -> bool {
+        let waits = matches!(stop, Stop::Blocked(wait) if wait.is_for_person() || matches!(wait, Wait::Timer(_)));
+        waits && self.is_quiet() && self.pending.is_empty() && self.deferred.is_empty()
     }
 
     fn tell_waiting(&mut self, wait: &Wait) {

@@ -22,5 +22,5 @@ pub use crate::host::travel::diff::{Difference, VariableDifference, diff};
 pub use crate::host::travel::fork::{Changes, Edit, Fork, can_go_on, fork};
 pub use crate::host::travel::point::{At, Point, PointFault};
 pub use crate::host::travel::run::Run;
-pub use crate::host::travel::steps::{Step, history, steps, whole_history};
+pub use crate::host::travel::steps::{Retelling, Step, history, steps, whole_history};
 pub use crate::host::travel::timeline::{Moment, Timeline};

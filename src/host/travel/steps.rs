@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::host::events::PublicEvent;
 use crate::host::events::make::EventMaker;
+use crate::host::events::{Mark, PublicEvent};
 use crate::host::frames::words_of;
 use crate::host::journal::record::{Begun, Record};
 use crate::host::program::ProgramCache;
@@ -86,6 +86,87 @@ pub(super) fn whole(
     }
     told.end(point, stop);
     Ok((program, told.steps))
+}
+
+/// A session that is told while its records come: the events with marks that follow from each, once. Whoever hears them
+/// need not have the session.
+pub struct Retelling {
+    follower: Follower,
+    maker: EventMaker,
+    stop: Option<Stop>,
+    n_records: u64,
+}
+
+impl Retelling {
+    /// From a session's first record on.
+    ///
+    /// # Errors
+    /// It is not the beginning of a session, or its program cannot be loaded.
+    pub fn begin(first: &Record, programs: &ProgramCache) -> Result<(Retelling, Vec<PublicEvent>), SessionError> {
+        let records = std::slice::from_ref(first);
+        let follower = Follower::begin(records, Some(programs))?;
+        let mut maker = EventMaker::new(follower.session.clone(), follower.machine.program().clone());
+        let began = maker.started(begun_of(records)?.model.clone());
+        let mut retelling = Retelling { follower, maker, stop: None, n_records: 1 };
+        let mut events = vec![PublicEvent { time: first.timestamp(), ..began }];
+        retelling.advance(&mut events)?;
+        Ok((retelling, events))
+    }
+
+    /// The events that follow from a record; none from one that it has.
+    ///
+    /// # Errors
+    /// There is a gap before it, or the machine does not follow it: it is to be told anew, from the first record.
+    pub fn add(&mut self, record: &Record) -> Result<Vec<PublicEvent>, SessionError> {
+        let mut events = Vec::new();
+        if record.seq <= self.n_records {
+            return Ok(events);
+        }
+        if record.seq != self.n_records + 1 || record.body.after().is_some() {
+            return Err(SessionError::Replay { seq: self.n_records, found: misnumbered(record) });
+        }
+        self.follower.handle(record, self.stop.take().as_ref(), None)?;
+        self.n_records = record.seq;
+        self.advance(&mut events)?;
+        Ok(events)
+    }
+
+    /// The number of the next record.
+    pub fn next_seq(&self) -> u64 {
+        self.n_records + 1
+    }
+
+    /// Of the last event with a mark.
+    pub fn mark(&self) -> Mark {
+        self.maker.mark()
+    }
+
+    /// Whether the program has come to its end, and all is told.
+    pub fn is_over(&self) -> bool {
+        matches!(self.stop, Some(Stop::Finished(_))) && self.follower.outstanding().turns.is_empty()
+    }
+
+    fn advance(&mut self, events: &mut Vec<PublicEvent>) -> Result<(), SessionError> {
+        let Retelling { follower, maker, .. } = self;
+        let time = follower.time;
+        let mut tell = |progress: &Progress| {
+            let event = maker.of_progress(progress).filter(|event| event.mark.is_some());
+            events.extend(event.map(|event| PublicEvent { time, ..event }));
+        };
+        let advanced = follower.advance_before(None, &mut |_, progress| {
+            // The end is told when nothing else comes any more: a reply may still run on for its usage.
+            if !matches!(progress, Progress::Finished(_)) {
+                tell(progress);
+            }
+        });
+        self.stop = advanced?.stop;
+        if let Some(Stop::Finished(outcome)) = &self.stop
+            && self.follower.outstanding().turns.is_empty()
+        {
+            tell(&Progress::Finished(outcome.clone()));
+        }
+        Ok(())
+    }
 }
 
 /// What has been told of a session.

@@ -78,7 +78,7 @@ pub(super) async fn answer(
     let served = server.find(&caller, &id).await?;
     let (standing, _) = server.residents.standing(&served).await?;
     match standing.asked.filter(|asked| asked.call == call) {
-        None => return Err(SendError::Refused(Refusal::NotAsked(CallId(call))).into()),
+        None => return Err(SendError::Refused(Refusal::NotAsked(call)).into()),
         Some(asked) if !server.may_answer(&caller, asked.by_tool) => {
             return Err(Problem::forbidden("this is asked of operators: a token with the role operator answers it"));
         }

@@ -70,17 +70,19 @@ impl Server {
         let tidying = tokio::spawn(self.clone().tidy());
         let connections = Arc::new(Semaphore::new(CONNECTIONS));
         let open = TaskTracker::new();
-        let socket = Socket::beside(self.residents.path());
-        if let Err(error) = &socket {
-            tracing::warn!(%error, "other servers on this store cannot pass requests on to this one");
-        }
+        let socket = self.residents.path().and_then(|path| {
+            let warn = |error: &io::Error| {
+                tracing::warn!(%error, "other servers on this store cannot pass requests on to this one");
+            };
+            Socket::beside(path).inspect_err(warn).ok()
+        });
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = async {
                 let permit = connections.clone().acquire_owned().await;
                 let accepted = tokio::select! {
                     accepted = listener.accept() => accepted.map(|(stream, peer)| Connected::Outside(stream, peer.ip())),
-                    accepted = next(socket.as_ref().ok()) => accepted.map(Connected::Server),
+                    accepted = next(socket.as_ref()) => accepted.map(Connected::Server),
                 };
                 (accepted, permit)
             };

@@ -25,6 +25,7 @@ mod listen;
 mod mcp;
 
 mod messages;
+mod nodes;
 
 mod metrics;
 

@@ -180,7 +180,7 @@ impl From<ResidentError> for Problem {
         let text = error.to_string();
         match error {
             ResidentError::NoProgram { .. } | ResidentError::NoSession(_) => Problem::not_found(text),
-            ResidentError::Taken(_) => Problem::conflict(text),
+            ResidentError::Taken(_) | ResidentError::Elsewhere(_) => Problem::conflict(text),
             ResidentError::TooBusy(_) => Problem::unavailable(text, 1),
             ResidentError::Launch(LaunchError::NoEntry { .. }) => Problem::not_found(text),
             ResidentError::Launch(LaunchError::Journal(error)) | ResidentError::Journal(error) => error.into(),
@@ -205,10 +205,10 @@ impl From<JournalError> for Problem {
         match error.kind {
             JournalErrorKind::NoSession(_) => Problem::not_found(text),
             JournalErrorKind::SessionId(_) => Problem::unprocessable(text),
+            JournalErrorKind::Unavailable { .. } => Problem::unavailable(text, 5),
             JournalErrorKind::Held(_) | JournalErrorKind::Exists | JournalErrorKind::Fenced => Problem::conflict(text),
             JournalErrorKind::Corrupt { .. }
             | JournalErrorKind::Full { .. }
-            | JournalErrorKind::Unavailable { .. }
             | JournalErrorKind::Format { .. }
             | JournalErrorKind::SecretsMissing { .. }
             | JournalErrorKind::Foreign(_)

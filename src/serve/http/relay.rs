@@ -146,7 +146,7 @@ impl Unplaced {
 /// holds the session.
 async fn holder_of(server: &Server, id: &Arc<str>) -> Option<(String, UnixStream)> {
     let holder = server.residents.other_holder(id).await?;
-    let stream = UnixStream::connect(path_of(server.residents.path(), &holder)).await.ok()?;
+    let stream = UnixStream::connect(path_of(server.residents.path()?, &holder)).await.ok()?;
     Some((holder, stream))
 }
 

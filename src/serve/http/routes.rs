@@ -24,7 +24,7 @@ use crate::serve::http::openai::{chat, models, responses};
 use crate::serve::http::relay::relay;
 use crate::serve::http::route::{Answer, Route, shape};
 use crate::serve::http::server::Server;
-use crate::serve::http::{approvals, door, events, messages, openapi, page, past, programs, sessions, wire};
+use crate::serve::http::{approvals, door, events, messages, nodes, openapi, page, past, programs, sessions, wire};
 
 macro_rules! route {
     ($method:ident $path:literal, $role:expr, $handler:path, $status:literal $answer:expr, $summary:literal
@@ -159,11 +159,16 @@ pub(super) fn router(server: Arc<Server>) -> Router {
         ]);
     #[cfg(feature = "mcp")]
     let router = router.layer(Extension(mcp::Clients::new(&server)));
-    router
+    let router = router
         .fallback(door::nowhere)
         .method_not_allowed_fallback(door::no_method)
         .layer(from_fn(door::catch))
         .layer(foreign_pages)
         .layer(from_fn_with_state(server.clone(), guard))
-        .with_state(server)
+        .with_state(server.clone());
+    match server.residents.dispatch() {
+        // They ask for it by an address, which the guard would not know.
+        Some(dispatch) => router.merge(nodes::router(server.clone(), dispatch)),
+        None => router,
+    }
 }

@@ -151,7 +151,7 @@ impl Drop for Running {
 }
 
 /// `NAME`, or `NAME@PROGRAM`: a token that is for this program only.
-async fn add_token(ledger: &Ledger, name: &str, role: Role) {
+async fn add_token(ledger: &dyn Ledger, name: &str, role: Role) {
     let (name, program) = name.split_once('@').map_or((name, None), |(name, program)| (name, Some(program)));
     let (_, row) = tokens::new_token(name, role, program, (Timestamp(0), None)).unwrap();
     let row = playhouse::host::ledger::TokenRow { hash: sha256(&format!("ph_{name}")), ..row };

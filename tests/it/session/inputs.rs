@@ -54,7 +54,7 @@ async fn a_message_that_is_sent_twice_is_taken_once() {
         let other = handle.deliver(message("two", "m1")).await.unwrap_err();
         assert_eq!(other, SendError::Refused(Refusal::AnotherText("m1".into())));
         let nothing = handle.deliver(Deed::Approve(CallId(9), true.into())).await.unwrap_err();
-        assert_eq!(nothing, SendError::Refused(Refusal::NotAsked(CallId(9))));
+        assert_eq!(nothing, SendError::Refused(Refusal::NotAsked(9)));
     };
     refused(&handle).await;
     handle.stop().await;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
-use crate::serve::cli::machinery::offer::{busy_runtime, ended, key, offer, resident_failure, store};
+use crate::serve::cli::machinery::offer::{Home, busy_runtime, ended, offer, resident_failure, store};
 use crate::serve::cli::machinery::world::LiveArguments;
 use crate::serve::mcp::stdio;
 
@@ -33,14 +33,15 @@ pub(crate) fn mcp(console: &Console, arguments: &McpArguments) -> Result<Exit, F
     let runtime = busy_runtime()?;
     let exit = runtime.block_on(async {
         let place = store(console, arguments.journal.as_deref(), "mcp")?;
-        let (residents, options) = offer(console, &arguments.world, &arguments.programs, &place).await?;
-        let (key, stop) = (key(&place)?, ended()?);
+        let Home { keeping, key, words, .. } = Home::in_file(&place).await?;
+        let (residents, options) = offer(console, &arguments.world, &arguments.programs, keeping).await?;
+        let stop = ended()?;
         residents.recover().await.map_err(|error| resident_failure(console, error))?;
         let names: Vec<String> = residents.programs().iter().map(|offered| offered.name.to_string()).collect();
         console.remark(&format!(
             "an MCP client may talk with {} on standard input and output; sessions are kept in {}",
             names.join(", "),
-            place.path().display()
+            words
         ));
         stdio::serve(residents, &options, &key, stdio::stdio_pipes(), stop).await;
         Ok(Exit::Finished)

@@ -4,6 +4,8 @@ mod check;
 mod completions;
 #[cfg(feature = "dap")]
 mod debug;
+#[cfg(feature = "restate")]
+mod engine;
 mod evaluation;
 mod fmt;
 mod graph;
@@ -68,6 +70,8 @@ pub(super) enum Command {
     Mutants(evaluation::MutantsArguments),
     #[cfg(feature = "serve")]
     Serve(Box<serve::ServeArguments>),
+    #[cfg(feature = "restate")]
+    Engine(engine::EngineArguments),
     #[cfg(all(feature = "mcp", feature = "serve"))]
     Mcp(Box<mcp::McpArguments>),
     #[cfg(feature = "lsp")]
@@ -105,6 +109,8 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::Debug(arguments) => debug::debug(console, &arguments),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::serve(console, &arguments),
+        #[cfg(feature = "restate")]
+        Command::Engine(arguments) => engine::engine(console, &arguments),
         #[cfg(all(feature = "mcp", feature = "serve"))]
         Command::Mcp(arguments) => mcp::mcp(console, &arguments),
         #[cfg(feature = "lsp")]

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use futures_util::future::join_all;
@@ -17,12 +18,15 @@ use tokio::task::JoinHandle;
 use crate::host::clock::{Clock, SystemClock, iso_text};
 use crate::host::config::notify_socket;
 use crate::host::launch::inventory;
+use crate::host::ledger::sqlite::SqliteLedger;
 use crate::host::ledger::{Ledger, TokenRow};
 use crate::host::residents::Residents;
 use crate::host::residents::offered::Offered;
+#[cfg(feature = "restate")]
+use crate::serve::cli::commands::engine::{NodeArguments, ledger_of};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
-use crate::serve::cli::machinery::offer::{busy_runtime, ended, key, offer, resident_failure, store};
+use crate::serve::cli::machinery::offer::{Home, busy_runtime, ended, offer, resident_failure, store};
 use crate::serve::cli::machinery::output::table;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::machinery::world::{LiveArguments, journal_failure};
@@ -36,6 +40,9 @@ Examples:
   playhouse serve desk=desk.md,notes.md shop.md --listen 127.0.0.1:8000
   playhouse serve token new ida --role operator
   playhouse serve token list";
+
+/// So often a node looks whether it has been registered.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Serves programs over HTTP: a page to talk and to look inside, and an interface for other programs
 #[derive(Args)]
@@ -63,6 +70,9 @@ pub(crate) struct ServeArguments {
     /// Serve everybody who reaches the address, without a token and as an admin
     #[arg(long)]
     no_auth_i_know: bool,
+    #[cfg(feature = "restate")]
+    #[command(flatten)]
+    node: NodeArguments,
     #[command(flatten)]
     world: LiveArguments,
     #[command(subcommand)]
@@ -79,6 +89,13 @@ enum ServeCommand {
 struct TokenArguments {
     #[command(subcommand)]
     command: TokenCommand,
+    /// The store, as for `serve`
+    #[arg(long, value_name = "STORE", global = true)]
+    journal: Option<PathBuf>,
+    /// The engine that has the tokens, as for `serve`, in place of a store
+    #[cfg(feature = "restate")]
+    #[arg(long, value_name = "restate:URL", conflicts_with = "journal", global = true)]
+    engine: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -96,23 +113,13 @@ enum TokenCommand {
         /// It is a service's (Open WebUI), which says in X-OpenWebUI-User-Id for whom it asks
         #[arg(long)]
         forwards: bool,
-        /// The store, as for `serve`
-        #[arg(long, value_name = "STORE")]
-        journal: Option<PathBuf>,
     },
     /// Lists all tokens, without what they are
-    List {
-        /// The store, as for `serve`
-        #[arg(long, value_name = "STORE")]
-        journal: Option<PathBuf>,
-    },
+    List,
     /// Takes a token away
     Revoke {
         /// Whose it is
         name: String,
-        /// The store, as for `serve`
-        #[arg(long, value_name = "STORE")]
-        journal: Option<PathBuf>,
     },
 }
 
@@ -131,13 +138,26 @@ enum RoleName {
 pub(crate) fn serve(console: &Console, arguments: &ServeArguments) -> Result<Exit, Failure> {
     match &arguments.command {
         None => busy_runtime()?.block_on(serve_programs(console, arguments)),
-        Some(ServeCommand::Token(TokenArguments { command })) => runtime()?.block_on(perform(console, command)),
+        Some(ServeCommand::Token(arguments)) => runtime()?.block_on(perform(console, arguments)),
     }
 }
 
 async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result<Exit, Failure> {
-    let place = store(console, arguments.journal.as_deref(), "serve")?;
-    let (residents, options) = offer(console, &arguments.world, &arguments.programs, &place).await?;
+    #[cfg(feature = "restate")]
+    let elsewhere = arguments.node.home().await?;
+    #[cfg(not(feature = "restate"))]
+    let elsewhere = None;
+    let home = match elsewhere {
+        Some(home) => home,
+        None => Home::in_file(&store(console, arguments.journal.as_deref(), "serve")?).await?,
+    };
+    let Home { keeping, key, words, joins } = home;
+    let (residents, options) = offer(console, &arguments.world, &arguments.programs, keeping).await?;
+    // From here on the engine can be told where this node is.
+    let joined = joins.map(|join| join(&residents));
+    if joined.is_some() {
+        until_registered(console, &residents).await;
+    }
     let access = Access::new(residents.ledger(), options.has_strangers(), arguments.no_auth_i_know).await;
     let access = access.map_err(journal_failure)?;
     let needs_tokens = access.needs_tokens();
@@ -160,7 +180,6 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     let listener = listen("--listen", arguments.listen, arguments.reuse_port)?;
     let metrics = arguments.metrics.map(|address| listen("--metrics", address, arguments.reuse_port)).transpose()?;
     let address = listener.local_addr().map_err(|cause| Failure::failed(format!("--listen: {cause}")))?;
-    let key = key(&place)?;
     let server = Server::new(residents.clone(), options, access, address, key);
     // Before anybody is told that it is there.
     let stop = ended()?;
@@ -171,7 +190,7 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         true => "with a token",
         false => "for everybody on this machine, who may do everything; `playhouse serve token new NAME` makes tokens",
     };
-    console.remark(&format!("serves {} {who}; sessions are kept in {}", names.join(", "), place.path().display()));
+    console.remark(&format!("serves {} {who}; sessions are kept in {words}", names.join(", ")));
     if n_recovered > 0 {
         console.remark(&format!("{n_recovered} sessions go on that were under way"));
     }
@@ -186,8 +205,23 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     };
     server.serve(listener, metrics, stop).await;
     watching.inspect(JoinHandle::abort);
+    if let Some(joined) = joined {
+        // What is still called has been answered.
+        let _ = joined.await;
+    }
     console.remark("all sessions rest; they go on when the server is started again");
     Ok(Exit::Finished)
+}
+
+/// Waits until what is kept elsewhere can be read.
+async fn until_registered(console: &Console, residents: &Residents) {
+    let mut is_told = false;
+    while let Err(error) = residents.ledger().is_writable().await {
+        if !std::mem::replace(&mut is_told, true) {
+            console.remark(&format!("waits: {error}"));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 /// Tells systemd how the server is, if that has started it and waits for it (`Type=notify`).
@@ -251,12 +285,19 @@ fn watch(
     }
 }
 
-async fn perform(console: &Console, command: &TokenCommand) -> Result<Exit, Failure> {
-    let (TokenCommand::New { journal, .. } | TokenCommand::List { journal } | TokenCommand::Revoke { journal, .. }) =
-        command;
-    let place = store(console, journal.as_deref(), "serve")?;
-    let ledger = Ledger::open(place.path()).await.map_err(journal_failure)?;
-    match command {
+async fn perform(console: &Console, arguments: &TokenArguments) -> Result<Exit, Failure> {
+    #[cfg(feature = "restate")]
+    let elsewhere = ledger_of(arguments.engine.as_deref()).await?;
+    #[cfg(not(feature = "restate"))]
+    let elsewhere = None;
+    let ledger: Arc<dyn Ledger> = match elsewhere {
+        Some(ledger) => ledger,
+        None => {
+            let place = store(console, arguments.journal.as_deref(), "serve")?;
+            Arc::new(SqliteLedger::open(place.path()).await.map_err(journal_failure)?)
+        }
+    };
+    match &arguments.command {
         TokenCommand::New { name, role, program, forwards, .. } => {
             let role = match role {
                 RoleName::User => Role::User,
@@ -276,7 +317,7 @@ async fn perform(console: &Console, command: &TokenCommand) -> Result<Exit, Fail
             put(&format!("{token}\n"))?;
             console.remark("this is shown once: only its hash is kept");
         }
-        TokenCommand::List { .. } => {
+        TokenCommand::List => {
             let row = |TokenRow { name, role, program, created, expires, .. }: &TokenRow| {
                 let ends = expires
                     .map_or(String::new(), |expires| format!("until {}", iso_text(expires, &SystemClock.zone())));
@@ -291,7 +332,7 @@ async fn perform(console: &Console, command: &TokenCommand) -> Result<Exit, Fail
             let rows: Vec<_> = ledger.tokens().await.map_err(journal_failure)?.iter().map(row).collect();
             put(&table(&rows))?;
         }
-        TokenCommand::Revoke { name, .. } => {
+        TokenCommand::Revoke { name } => {
             if !ledger.revoke(Arc::from(name.as_str())).await.map_err(journal_failure)? {
                 return Err(Failure::wrong(format!(
                     "there is no token for {name}; `playhouse serve token list` lists them"

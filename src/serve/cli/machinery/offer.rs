@@ -5,15 +5,37 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use crate::host::config::{ConfigError, FileConfig};
 use crate::host::journal::address::Place;
-use crate::host::residents::Residents;
 use crate::host::residents::error::ResidentError;
+use crate::host::residents::{Keeping, Residents};
 use crate::host::serve_options::ServeOptions;
 use crate::serve::cli::machinery::console::{Console, Failure};
 use crate::serve::cli::machinery::world::{LiveArguments, journal_failure, launch_failure, tell, workshop};
 use crate::serve::http::access::cookie::Cookies;
+
+/// What begins to serve the engine's calls, when a server is one of many.
+pub(crate) type Joining = Box<dyn FnOnce(&Arc<Residents>) -> JoinHandle<()>>;
+
+/// Where a server's sessions are kept.
+pub(crate) struct Home {
+    pub(crate) keeping: Keeping,
+    /// The key with which it signs what others hold for it.
+    pub(crate) key: [u8; 64],
+    /// Where that is, for people.
+    pub(crate) words: String,
+    pub(crate) joins: Option<Joining>,
+}
+
+impl Home {
+    /// In a store in SQLite.
+    pub(crate) async fn in_file(place: &Place) -> Result<Home, Failure> {
+        let keeping = Keeping::in_file(place).await.map_err(journal_failure)?;
+        Ok(Home { keeping, key: key(place)?, words: place.path().display().to_string(), joins: None })
+    }
+}
 
 /// A runtime for many sessions.
 pub(crate) fn busy_runtime() -> Result<Runtime, Failure> {
@@ -61,19 +83,19 @@ fn program_of(text: &str) -> Result<(String, Vec<PathBuf>), Failure> {
     }
 }
 
-/// Offers programs, whose sessions are in this store; and what is configured beside the first.
+/// Offers programs, whose sessions are kept there; and what is configured beside the first.
 pub(crate) async fn offer(
     console: &Console,
     live: &LiveArguments,
     programs: &[String],
-    place: &Place,
+    keeping: Keeping,
 ) -> Result<(Arc<Residents>, ServeOptions), Failure> {
     let programs: Vec<_> = programs.iter().map(|text| program_of(text)).collect::<Result<_, _>>()?;
     let first = programs.first().and_then(|(_, files)| files.first());
     let config = FileConfig::find(live.world.config.as_deref(), first.map(PathBuf::as_path));
     let options = config.map_err(|error| Failure::wrong(error.to_string()))?.serve;
     let failed = |error| resident_failure(console, error);
-    let residents = Residents::open(live.launch(console, true), place, &options).await.map_err(failed)?;
+    let residents = Residents::new(live.launch(console, true), keeping, &options);
     for (name, files) in &programs {
         if residents.programs().iter().any(|offered| *offered.name == **name) {
             return Err(Failure::wrong(format!(
@@ -99,7 +121,7 @@ pub(crate) fn resident_failure(console: &Console, error: ResidentError) -> Failu
 }
 
 /// The key with which a server signs what others hold for it.
-pub(crate) fn key(place: &Place) -> Result<[u8; 64], Failure> {
+fn key(place: &Place) -> Result<[u8; 64], Failure> {
     let path = place.path().with_extension("key");
     Cookies::key_in(&path).map_err(|cause| {
         Failure::failed(format!("{}: {cause}; it is the server's key: remove it, and another is made", path.display()))

@@ -55,7 +55,7 @@ impl Access {
     ///
     /// # Errors
     /// The tokens cannot be read.
-    pub async fn new(ledger: &Ledger, has_visitors: bool, is_open: bool) -> Result<Access, JournalError> {
+    pub async fn new(ledger: &dyn Ledger, has_visitors: bool, is_open: bool) -> Result<Access, JournalError> {
         let access = Access { is_open, needs: AtomicBool::new(has_visitors && !is_open) };
         access.look(ledger).await?;
         Ok(access)
@@ -72,7 +72,7 @@ impl Access {
     }
 
     /// Whoever makes the first token wants it to be asked for from then on.
-    pub(crate) async fn look(&self, ledger: &Ledger) -> Result<(), JournalError> {
+    pub(crate) async fn look(&self, ledger: &dyn Ledger) -> Result<(), JournalError> {
         if !self.is_open && !self.needs_tokens() && !ledger.tokens().await?.is_empty() {
             self.needs.store(true, Ordering::Relaxed);
         }

@@ -6,7 +6,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::host::events::{Mark, PublicBody, PublicEvent};
 use crate::host::ledger::Served;
-use crate::host::ledger::answers::{Answer, KeptAnswer};
+use crate::host::ledger::answers::{Answer, KeptAnswer, RowId};
 use crate::host::session::{Deed, Receipt};
 use crate::host::travel::history;
 use crate::serve::http::access::caller::Caller;
@@ -36,7 +36,7 @@ pub(super) struct Begun {
     /// Where it is known to end.
     until: Option<Mark>,
     /// Its row, where how it ends is still to be kept.
-    row: Option<i64>,
+    row: Option<RowId>,
     /// The messages wait for the first stop.
     is_before_messages: bool,
 }
@@ -45,7 +45,7 @@ impl Begun {
     /// It was begun before.
     fn again(kept: &KeptAnswer) -> Begun {
         let until = kept.answer.ended.as_ref().map(|(mark, _)| *mark);
-        let row = until.is_none().then_some(kept.number);
+        let row = until.is_none().then(|| kept.row.clone());
         Begun { began: kept.answer.began, asked: kept.answer.asked, until, row, is_before_messages: false }
     }
 }

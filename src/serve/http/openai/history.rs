@@ -58,14 +58,15 @@ pub(super) fn fits_chat(kept: &KeptAnswer, chat: Option<&str>) -> bool {
 /// Of the sessions that have answered a history the one that goes on with it.
 pub(super) fn choose(kept: Vec<KeptAnswer>, reply: Option<&str>, chat: Option<&str>) -> Option<KeptAnswer> {
     let heard = reply.map(str::trim).filter(|reply| !reply.is_empty());
-    kept.into_iter().max_by_key(|kept| {
+    // Of equals the newest, which comes first.
+    kept.into_iter().rev().max_by_key(|kept| {
         let said = kept.answer.ended.as_ref().map(|(_, said)| said.trim());
         let likeness = said.zip(heard).map_or(0, |(said, heard)| {
             // Its user may have cut it off.
             if said == heard { 2 } else { u8::from(said.starts_with(heard)) }
         });
         let is_chat = chat.is_some() && chat_of(&kept.served).as_deref() == chat;
-        (likeness, is_chat, kept.is_last, kept.number)
+        (likeness, is_chat, kept.is_last)
     })
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::host::events::Mark;
 use crate::host::ledger::Served;
-use crate::host::ledger::answers::{Answer, KeptAnswer};
+use crate::host::ledger::answers::{Answer, KeptAnswer, RowId};
 use crate::host::residents::Beginning;
 use crate::host::residents::fork::Forking;
 use crate::host::residents::standing::State;
@@ -162,12 +162,12 @@ impl Server {
 
 /// Tells a kept answer: as it was, or, where it has not come to its end, as it comes.
 async fn retell(server: &Arc<Server>, caller: &Caller, kept: &KeptAnswer, live: &Live) -> Result<Ending, Problem> {
-    let KeptAnswer { number, answer, served, .. } = kept;
+    let KeptAnswer { row, answer, served, .. } = kept;
     tell_start(live, Start::Here(started(answer, served)));
     let Some((mark, reply)) = &answer.ended else {
         let mut follow = Follow::new((server, caller), served, answer.began, Some(live)).in_background();
         let ending = follow.go_on(answer.asked, None).await?;
-        server.residents.ledger().end_answer(*number, ending.mark, follow.speech).await?;
+        server.residents.ledger().end_answer(row.clone(), ending.mark, follow.speech).await?;
         return Ok(ending);
     };
     if !reply.is_empty() {
@@ -229,9 +229,9 @@ impl Giving {
                     follow.say(None, A_COLLEAGUE);
                     follow.mark = asked;
                 }
-                let number = self.keep(&served, self.key, (began, asked), None).await?;
+                let row = self.keep(&served, self.key, (began, asked), None).await?;
                 drop(lock);
-                self.finish(follow, (asked, is_answered), number).await
+                self.finish(follow, (asked, is_answered), row).await
             }
             Way::New => {
                 // Nobody else knows of it.
@@ -259,8 +259,8 @@ impl Giving {
         let texts = request.conversation.after.get(opens..).unwrap_or_default();
         let mut follow = self.follow(&served, Mark::START);
         if texts.is_empty() {
-            let number = self.keep(&served, *key, (Mark::START, Mark::START), None).await?;
-            return self.finish(follow, (Mark::START, false), number).await;
+            let row = self.keep(&served, *key, (Mark::START, Mark::START), None).await?;
+            return self.finish(follow, (Mark::START, false), row).await;
         }
         let opened = follow.go_on(Mark::START, None).await?;
         if opened.state.is_over() {
@@ -273,8 +273,8 @@ impl Giving {
                 .await?;
         }
         let (asked, is_answered) = self.deliver(&served, texts).await?;
-        let number = self.keep(&served, *key, (Mark::START, asked), None).await?;
-        self.finish(follow, (asked, is_answered), number).await
+        let row = self.keep(&served, *key, (Mark::START, asked), None).await?;
+        self.finish(follow, (asked, is_answered), row).await
     }
 
     fn begun(&self, served: &Served, began: Mark) -> Started {
@@ -291,13 +291,13 @@ impl Giving {
         &self,
         mut follow: Follow<'_>,
         (asked, is_answered): (Mark, bool),
-        number: i64,
+        row: RowId,
     ) -> Result<Ending, Problem> {
         let ending = match is_answered {
             true => follow.end(State::Approval, None),
             false => follow.go_on(asked, None).await?,
         };
-        self.server.residents.ledger().end_answer(number, ending.mark, follow.speech).await?;
+        self.server.residents.ledger().end_answer(row, ending.mark, follow.speech).await?;
         Ok(ending)
     }
 
@@ -307,7 +307,7 @@ impl Giving {
         key: Key,
         (began, asked): (Mark, Mark),
         ended: Option<(Mark, String)>,
-    ) -> Result<i64, Problem> {
+    ) -> Result<RowId, Problem> {
         let created = self.server.residents.now();
         let answer = Answer { key: key.bytes(), session: served.session.clone(), began, asked, ended, created };
         Ok(self.server.residents.ledger().add_answer(answer).await?)
@@ -386,7 +386,7 @@ impl Giving {
             None => {
                 let mut follow = Follow::new((server, caller), served, kept.answer.began, None);
                 let ending = follow.go_on(kept.answer.asked, None).await?;
-                server.residents.ledger().end_answer(kept.number, ending.mark, follow.speech).await?;
+                server.residents.ledger().end_answer(kept.row.clone(), ending.mark, follow.speech).await?;
                 ending.mark
             }
         };

@@ -1,0 +1,237 @@
+//! Sessions in the engine: a store, and the journal of one of them.
+
+use std::sync::Arc;
+
+use futures_util::future::{self, BoxFuture, Either};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use futures_util::{FutureExt, TryFutureExt};
+use std::path::Path;
+
+use crate::host::engine::colleagues::News;
+use crate::host::engine::ingress::Wait;
+use crate::host::engine::log::LogState;
+use crate::host::engine::wire::{Appended, Appending, BLOCK, Closing, NEARLY_FULL, Opened, Opening, ROOM};
+use crate::host::engine::{Engine, Owned};
+use crate::host::journal::error::check_format;
+use crate::host::journal::record::{Record, RecordBody};
+use crate::host::journal::store::{Listed, Store, check_session_id};
+use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream};
+
+/// Sessions in the engine.
+pub(super) struct LogStore {
+    pub(super) engine: Arc<Engine>,
+}
+
+/// The journal of one of them.
+struct LogJournal {
+    engine: Arc<Engine>,
+    session: Arc<str>,
+    epoch: u64,
+    next_seq: u64,
+    /// What is not flushed.
+    pending: Vec<Record>,
+    /// What opening has found, until somebody wants it.
+    found: Option<Vec<Record>>,
+    /// Whether a visit has it, which says itself how it lets the session go.
+    is_visit: bool,
+}
+
+impl Store for LogStore {
+    fn location(&self) -> String {
+        self.engine.ingress.location()
+    }
+
+    fn open(&self, session: &str) -> BoxFuture<'static, Result<Box<dyn Journal>, JournalError>> {
+        let (engine, session): (_, Arc<str>) = (self.engine.clone(), session.into());
+        async move {
+            check_session_id(&session)?;
+            let visit = engine.visiting.get(&session).map(|visiting| visiting.delivery.clone());
+            let is_visit = visit.is_some();
+            let opening = Opening { node: engine.node.clone(), visit };
+            let opened = engine.ingress.call(("Log", &session, "open"), Some(&opening), None, Wait::Briefly);
+            let (epoch, first, blocks) = match opened.await? {
+                Opened::Yours { epoch, first, blocks } => (epoch, first, blocks),
+                Opened::Held(node) => return Err(JournalError::held(engine.ingress.location(), node.to_string())),
+            };
+            let found = engine.records_of(&blocks, 1)?;
+            engine.owned.insert(session.clone(), Owned { epoch, first });
+            let next_seq = found.len() as u64 + 1;
+            let journal =
+                LogJournal { engine, session, epoch, next_seq, pending: Vec::new(), found: Some(found), is_visit };
+            Ok(Box::new(journal) as Box<dyn Journal>)
+        }
+        .boxed()
+    }
+
+    fn read(&self, session: &str, from: u64) -> RecordStream {
+        stream_of(self.engine.clone(), session.into(), from)
+    }
+
+    fn find<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, JournalError>> {
+        self.engine.state_of(session).map_ok(|state| state.n_records() > 0).boxed()
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<Listed>, JournalError>> {
+        let listed = |ids: Vec<Arc<str>>| ids.into_iter().map(Listed::unknown).collect();
+        self.engine.stored_sessions().map_ok(listed).boxed()
+    }
+
+    fn holder(&self, session: &str) -> BoxFuture<'static, Option<String>> {
+        let (engine, session): (_, Arc<str>) = (self.engine.clone(), session.into());
+        async move { engine.state_of(&session).await.ok()?.owner().map(ToString::to_string) }.boxed()
+    }
+
+    fn delete(&self, session: &str) -> BoxFuture<'static, Result<(), JournalError>> {
+        let (engine, session): (_, Arc<str>) = (self.engine.clone(), session.into());
+        async move {
+            let state: LogState = engine.state_of(&session).await?;
+            // Of a visit that is under way nothing more is taken; who holds it otherwise is asked to end.
+            if let (Some(owner), None) = (state.owner(), &state.served) {
+                return Err(JournalError::held(engine.ingress.location(), owner.to_string()));
+            }
+            match engine.delete(&session, state.served, false).await? {
+                true => Ok(()),
+                false => Err(JournalError::no_session(engine.ingress.location(), &session)),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Journal for LogJournal {
+    fn location(&self) -> String {
+        self.engine.ingress.location()
+    }
+
+    fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    fn append(&mut self, record: Record) {
+        self.found = None;
+        self.next_seq = record.seq + 1;
+        self.pending.push(record);
+    }
+
+    fn flush(&mut self, _: Durability) -> Flush {
+        if self.pending.is_empty() {
+            return Either::Left(future::ready(Ok(())));
+        }
+        let records: Arc<[Record]> = std::mem::take(&mut self.pending).into();
+        Either::Right(self.engine.clone().append(self.session.clone(), self.epoch, records).boxed())
+    }
+
+    fn read(&mut self, from: u64) -> RecordStream {
+        match self.found.take() {
+            Some(records) => stream::iter(records.into_iter().filter(move |r| r.seq >= from).map(Ok)).boxed(),
+            None if self.next_seq == 1 => stream::empty().boxed(),
+            None => stream_of(self.engine.clone(), self.session.clone(), from),
+        }
+    }
+
+    fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
+        let (engine, session, epoch) = (self.engine.clone(), self.session.clone(), self.epoch);
+        if self.is_visit {
+            return future::ready(()).boxed();
+        }
+        async move {
+            if let Err(error) = engine.close(&session, Closing { epoch, standing: None }).await {
+                tracing::debug!(session = &*session, %error, "the session is not let go");
+            }
+        }
+        .boxed()
+    }
+}
+
+fn stream_of(engine: Arc<Engine>, session: Arc<str>, from: u64) -> RecordStream {
+    let records = async move {
+        let read = engine.ingress.call(("Log", &session, "read"), Some(&from), None, Wait::Briefly);
+        let blocks: Vec<String> = read.await?;
+        if blocks.is_empty() {
+            return Err(JournalError::no_session(engine.ingress.location(), &session));
+        }
+        Ok(stream::iter(engine.records_of(&blocks, from)?.into_iter().map(Ok)))
+    };
+    records.into_stream().try_flatten().boxed()
+}
+
+impl Engine {
+    /// The records of blocks, from this number on.
+    fn records_of(&self, blocks: &[String], from: u64) -> Result<Vec<Record>, JournalError> {
+        let mut records: Vec<Record> = Vec::new();
+        for line in blocks.iter().flat_map(|block| block.lines()) {
+            let record: Record = serde_json::from_str(line).map_err(|error| {
+                let what = match records.last() {
+                    Some(last) => format!("the record after {}", last.seq),
+                    None => "a record".to_owned(),
+                };
+                let advice = "restore the engine's state, or begin a new session";
+                let kind = JournalErrorKind::Corrupt { what, cause: error.to_string(), advice };
+                JournalError::new(self.ingress.location(), kind)
+            })?;
+            if let RecordBody::Begun(begun) = &record.body {
+                check_format(Path::new(&self.ingress.location()), begun.format)?;
+            }
+            records.push(record);
+        }
+        records.retain(|record| record.seq >= from);
+        Ok(records)
+    }
+
+    /// Adds records to a session's log, and tells those who want to hear of it.
+    async fn append(
+        self: Arc<Self>,
+        session: Arc<str>,
+        epoch: u64,
+        records: Arc<[Record]>,
+    ) -> Result<(), JournalError> {
+        let Some(from) = records.first().map(|record| record.seq) else { return Ok(()) };
+        let appending = Appending { epoch, from, n: records.len() as u64, blocks: blocks(&records) };
+        let location = || self.ingress.location();
+        match self.ingress.call(("Log", &session, "append"), Some(&appending), None, Wait::Briefly).await? {
+            Appended::Done { mut watchers, bytes } => {
+                let begins_to_be = bytes > NEARLY_FULL;
+                if begins_to_be {
+                    tracing::warn!(session = &*session, bytes, room = ROOM, "the session's journal is nearly full");
+                }
+                let waits = self.visiting.get(&session).and_then(|visiting| visiting.reply_to.clone());
+                watchers.extend(waits.filter(|node| !watchers.contains(node)));
+                for node in watchers {
+                    self.tell(&node, News::Added(session.clone(), records.clone()));
+                }
+                if from == 1 && self.visiting.get(&session).is_none() {
+                    self.note_stored(&session).await?;
+                }
+                Ok(())
+            }
+            Appended::Fenced => Err(JournalError::new(location(), JournalErrorKind::Fenced)),
+            // Somebody else has added something since it was opened.
+            Appended::Gap(_) => Err(JournalError::new(location(), JournalErrorKind::Fenced)),
+            Appended::Full(bytes) => {
+                let cause = format!("the session has {bytes} bytes of records, and {ROOM} are taken at most");
+                Err(JournalError::full(location(), "write", cause))
+            }
+        }
+    }
+}
+
+/// Records as JSON lines, in blocks.
+fn blocks(records: &[Record]) -> Vec<(u64, String)> {
+    let mut blocks: Vec<(u64, String)> = Vec::new();
+    for record in records {
+        // Writing JSON of our own types into memory cannot fail: all keys are text and no number is infinite.
+        let line = serde_json::to_string(record).unwrap_or_default();
+        match blocks.last_mut().filter(|(_, block)| block.len() + line.len() < BLOCK) {
+            Some((_, block)) => {
+                block.push('\n');
+                block.push_str(&line);
+            }
+            None => blocks.push((record.seq, line)),
+        }
+    }
+    blocks
+}

@@ -1,0 +1,276 @@
+//! Servers that share their sessions: whichever of them has a visit of a session runs it, and the others hand in what
+//! somebody does, and hear of what is written. Who decides that is no matter of this module: see [`Dispatch`].
+//!
+//! A *visit* is one stretch of a session's life: its journal is opened, something is done to it, it goes on until it waits
+//! for a person or a moment, and its journal is closed. Between two visits no server has it, and its memory costs nobody
+//! anything.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
+
+use crate::host::journal::JournalErrorKind;
+use crate::host::journal::record::{Record, RecordBody};
+use crate::host::launch::{Opened, StartOptions, find_entry};
+use crate::host::replay::replay;
+use crate::host::residents::Residents;
+use crate::host::residents::error::ResidentError;
+use crate::host::residents::opening::Held;
+use crate::host::session::{Deed, Kept, Receipt, SendError, Session, SessionError, SessionGone};
+use crate::value::Map;
+use crate::vm::protocol::{Timestamp, Wait};
+
+/// What a visit does to its session before it lets it go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Visit {
+    /// Begins it; one that has begun already goes on.
+    Begin {
+        /// The program's name at every server.
+        program: Arc<str>,
+        /// Its text at the server that was asked, as it is noted in the session's row.
+        version: Arc<str>,
+        /// The playbook or plan to begin with.
+        playbook: Option<String>,
+        /// Its arguments, or variables.
+        arguments: Map,
+    },
+    /// Does what somebody wants, as a journal has it ([`Deed::record`]).
+    Do(Box<RecordBody>),
+    /// Goes on with the text of this program.
+    Migrate(Arc<str>),
+    /// Nothing: its time has come, or somebody wants it to go on.
+    Wake,
+}
+
+/// Records that were added to a session.
+#[derive(Clone, Debug)]
+pub struct Added {
+    /// All of them, in order, without a gap.
+    pub records: Arc<[Record]>,
+}
+
+/// What came of a deed, for whoever handed it in at another server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Receipted {
+    /// It is in the journal.
+    Done(Receipt),
+    /// Nothing was done, and why.
+    Refused(SendError),
+    /// The session cannot go on, and why.
+    Failed(String),
+}
+
+/// The header with the secret by which servers know each other.
+pub const NODE_HEADER: &str = "x-playhouse-node";
+
+/// What servers tell each other.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Told {
+    /// What was added to sessions, in order.
+    pub added: Vec<(Arc<str>, Vec<Record>)>,
+    /// What came of what was handed in, by its id.
+    pub receipts: Vec<(Arc<str>, Receipted)>,
+}
+
+impl From<Receipted> for Result<Receipt, ResidentError> {
+    fn from(receipted: Receipted) -> Result<Receipt, ResidentError> {
+        match receipted {
+            Receipted::Done(receipt) => Ok(receipt),
+            Receipted::Refused(error) => Err(error.into()),
+            Receipted::Failed(why) => Err(ResidentError::Elsewhere(why)),
+        }
+    }
+}
+
+impl From<Result<Receipt, SendError>> for Receipted {
+    fn from(done: Result<Receipt, SendError>) -> Receipted {
+        done.map_or_else(Receipted::Refused, Receipted::Done)
+    }
+}
+
+/// How a visit left its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// When it must be visited again, whoever wants it.
+    pub due: Option<Timestamp>,
+}
+
+/// Who decides which server has a session, and tells the others what is written.
+pub trait Dispatch: Send + Sync {
+    /// Has some server visit the session. Answered when what is done is in the journal. `held_by`: the server that had it
+    /// a moment ago, which then is asked first, so that a reply in progress is interrupted and not waited for.
+    fn hand_in(
+        &self,
+        session: Arc<str>,
+        visit: Visit,
+        held_by: Option<Arc<str>>,
+    ) -> BoxFuture<'static, Result<Receipt, ResidentError>>;
+
+    /// What is added to a session from now on, by whatever server. `stays`: also by visits that begin later.
+    ///
+    /// # Errors
+    /// That cannot be arranged now.
+    fn follow(
+        &self,
+        session: Arc<str>,
+        stays: bool,
+    ) -> BoxFuture<'static, Result<broadcast::Receiver<Added>, ResidentError>>;
+
+    /// The number of the first record that this visit of the session could add, whichever attempt of it this is: a server
+    /// may have died in the middle of an earlier one. To be asked when its journal is open.
+    fn first_record(&self, session: &str) -> u64;
+
+    /// Takes what another server tells.
+    fn take(&self, told: Told);
+
+    /// Whether whoever asks is one of the servers.
+    fn is_colleague(&self, secret: &str) -> bool;
+}
+
+impl Residents {
+    /// Visits a session here. `told` hears what came of it when that is in the journal.
+    ///
+    /// # Errors
+    /// It cannot be visited here: there is no room, this server has no such program or tool, its journal cannot be opened
+    /// or written, or another visit has taken it over. What is no matter of this server is told to `told`.
+    pub async fn visit(
+        self: &Arc<Self>,
+        id: &Arc<str>,
+        visit: &Visit,
+        told: impl FnOnce(Result<Receipt, SendError>) + Send,
+    ) -> Result<Left, ResidentError> {
+        self.check_open()?;
+        let mut known = None;
+        let opened = self.sessions.open_or_resume(id, async || {
+            let journal = self.store.open(id).await?;
+            let first = self.dispatch.as_ref().map_or(u64::MAX, |dispatch| dispatch.first_record(id));
+            let kept = Kept::read(journal).await?;
+            if let Visit::Do(wanted) = visit {
+                known = done_before(kept.records(), first, wanted)?;
+            }
+            match visit {
+                Visit::Begin { program, version, playbook, arguments } if kept.records().is_empty() => {
+                    self.begin_here(kept, (id, program, version), playbook.as_deref(), arguments.clone()).await
+                }
+                Visit::Migrate(program) => self.take_up(id, kept, Some(&*self.program(program)?)).await,
+                Visit::Begin { .. } | Visit::Do(_) | Visit::Wake => self.take_up(id, kept, None).await,
+            }
+        });
+        let handle = opened.await?;
+        let let_go = self.doors.get(id).map(|door| door.let_go.clone());
+        match visit {
+            Visit::Do(body) => {
+                let receipt = match (known, Deed::of_record(RecordBody::clone(body))) {
+                    (Some(receipt), _) => Ok(receipt),
+                    (None, Some((deed, by))) => match by {
+                        Some(by) => handle.on_behalf_of(by).deliver(deed).await,
+                        None => handle.deliver(deed).await,
+                    },
+                    (None, None) => Err(SessionGone.into()),
+                };
+                told(receipt);
+            }
+            Visit::Begin { .. } | Visit::Migrate(_) | Visit::Wake => {
+                // Seen when all is flushed.
+                let mark = handle.present().await?.mark;
+                told(Ok(Receipt { mark, is_repeated: false }));
+            }
+        }
+        // One that has ended has been let go.
+        let _ = handle.leave().await;
+        let ending = handle.outcome().await?;
+        if let Some(let_go) = let_go {
+            let_go.cancelled().await;
+        }
+        let waits = |wait: &Wait| wait.is_for_person() || matches!(wait, Wait::Timer(_));
+        match ending.outcome.is_some() || ending.view.wait.as_ref().is_some_and(waits) {
+            true => Ok(Left { due: ending.due }),
+            // It was stopped in the middle, as this process is about to end.
+            false => Err(SessionError::Draining.into()),
+        }
+    }
+
+    /// Does something to a session that is live here, for another server.
+    ///
+    /// # Errors
+    /// It is not here (any more), or nothing was done.
+    pub async fn do_here(&self, id: &str, wanted: RecordBody) -> Result<Receipt, SendError> {
+        let (Some(handle), Some((deed, by))) = (self.sessions.get(id), Deed::of_record(wanted)) else {
+            return Err(SessionGone.into());
+        };
+        match by {
+            Some(by) => handle.on_behalf_of(by).deliver(deed).await,
+            None => handle.deliver(deed).await,
+        }
+    }
+
+    async fn begin_here(
+        self: &Arc<Self>,
+        kept: Kept,
+        (id, program, version): (&Arc<str>, &Arc<str>, &Arc<str>),
+        playbook: Option<&str>,
+        arguments: Map,
+    ) -> Result<Session, ResidentError> {
+        let offered = self.program(program)?;
+        let entry = playbook.map(|name| find_entry(&offered.opened.program, name)).transpose()?;
+        // The server that was asked may have had another text.
+        if offered.version != *version {
+            self.ledger.change_program(id.clone(), offered.name.clone(), offered.version.clone()).await?;
+        }
+        let number = self.ledger.take_up(id.clone()).await?.ok_or_else(|| ResidentError::NoSession(id.clone()))?;
+        let options = StartOptions { id: id.clone(), entry, arguments };
+        self.start(offered.opened.clone(), kept.into_journal(), options, number).await
+    }
+
+    /// Begins a session in an empty journal.
+    pub(super) async fn start(
+        self: &Arc<Self>,
+        opened: Arc<Opened>,
+        journal: Box<dyn crate::host::journal::Journal>,
+        options: StartOptions,
+        number: i64,
+    ) -> Result<Session, ResidentError> {
+        let held: Held = self.held(opened).await?;
+        match held.opened.start(journal, options) {
+            Ok(session) => {
+                self.keep(&session, held, number);
+                Ok(session)
+            }
+            Err(error) => {
+                held.close().await;
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// What was wanted is in the journal since an earlier attempt of this visit: then what its doer is told of it.
+fn done_before(records: &[Record], first: u64, wanted: &RecordBody) -> Result<Option<Receipt>, ResidentError> {
+    let Some(index) = records.iter().position(|record| record.seq >= first && record.body == *wanted) else {
+        return Ok(None);
+    };
+    let mark = replay(&records[..index], None)?.maker.mark();
+    Ok(Some(Receipt { mark, is_repeated: false }))
+}
+
+/// Whether a session is another server's by now, or never began: then nothing is wrong with it.
+pub fn is_over_here(error: &ResidentError) -> bool {
+    match error {
+        ResidentError::Journal(error) => matches!(error.kind, JournalErrorKind::Fenced),
+        ResidentError::Ended(error) => {
+            matches!(&**error, SessionError::Journal(error) if matches!(error.kind, JournalErrorKind::Fenced))
+        }
+        ResidentError::NoProgram { .. }
+        | ResidentError::NoSession(_)
+        | ResidentError::TooBusy(_)
+        | ResidentError::Taken(_)
+        | ResidentError::Elsewhere(_)
+        | ResidentError::Launch(_)
+        | ResidentError::Session(_)
+        | ResidentError::Send(_) => false,
+    }
+}

@@ -1,0 +1,193 @@
+//! Sessions on many machines: what `playhouse serve --engine` takes, and `playhouse engine`, which looks after the engine.
+//! The one file of the doors that knows its name.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha512};
+
+use crate::host::config::node_secret;
+use crate::host::engine::admin::{Admin, Status};
+use crate::host::engine::{Engine, EngineOptions, listen};
+use crate::host::ledger::Ledger;
+use crate::serve::cli::commands::run::runtime;
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::offer::Home;
+use crate::serve::cli::machinery::output::table;
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse engine register http://10.0.0.7:9080 --engine restate:http://10.0.0.2:8080
+  playhouse engine status
+  playhouse engine resume 20261121-224805-k3f9a2mwtx7cqz4b";
+
+/// How a server takes part.
+#[derive(Args)]
+pub(crate) struct NodeArguments {
+    /// The engine that has the sessions, in place of a store: restate:URL of its ingress
+    #[arg(long, value_name = "restate:URL", conflicts_with = "journal")]
+    engine: Option<String>,
+    /// With --engine: the address at which the other nodes reach this one, as in http://10.0.0.7:7171
+    #[arg(long, value_name = "URL", requires = "engine")]
+    node: Option<String>,
+    /// With --engine: the address at which the engine calls this node
+    #[arg(long, value_name = "ADDRESS", requires = "engine", default_value = "127.0.0.1:9080")]
+    engine_listen: SocketAddr,
+    /// With --engine: only an engine that signs with this key may call this node (`publickeyv1_…`)
+    #[arg(long, value_name = "KEY", requires = "engine")]
+    engine_key: Vec<String>,
+}
+
+/// Looks after the engine on which sessions run
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct EngineArguments {
+    #[command(subcommand)]
+    command: EngineCommand,
+    /// The engine: restate:URL of its ingress
+    #[arg(long, value_name = "restate:URL", default_value = "restate:http://127.0.0.1:8080", global = true)]
+    engine: String,
+    /// The engine's own interface [default: port 9070 where the ingress is]
+    #[arg(long, value_name = "URL", global = true)]
+    admin: Option<String>,
+}
+
+#[derive(Subcommand)]
+enum EngineCommand {
+    /// Tells the engine where nodes are: one address, or that of what is in front of them
+    Register {
+        /// Where nodes listen for the engine (`--engine-listen`)
+        #[arg(required = true, value_name = "URI")]
+        uris: Vec<String>,
+        /// Also where the engine knows the address already, and it offers something else now
+        #[arg(long)]
+        force: bool,
+    },
+    /// Shows where nodes are, which sessions they have, and what is stuck
+    Status,
+    /// Has a session that is stuck visited again
+    Resume {
+        /// The session
+        #[arg(value_name = "SESSION")]
+        session: String,
+    },
+}
+
+fn ingress_of(engine: &str) -> Result<&str, Failure> {
+    engine.strip_prefix("restate:").ok_or_else(|| {
+        Failure::wrong(format!("--engine: {engine} is no engine; write it as in restate:http://127.0.0.1:8080"))
+    })
+}
+
+/// What a server on this engine keeps beside the journals; none: there is no engine.
+pub(crate) async fn ledger_of(engine: Option<&str>) -> Result<Option<Arc<dyn Ledger>>, Failure> {
+    let Some(engine) = engine else { return Ok(None) };
+    // No node of it is asked for anything.
+    let (ingress, secret) = (ingress_of(engine)?.to_owned(), SecretString::from(String::new()));
+    let engine = Engine::join(EngineOptions { ingress, node: "".into(), secret });
+    Ok(Some(engine.await.map_err(|error| Failure::failed(error.to_string()))?.ledger()))
+}
+
+impl NodeArguments {
+    /// Joins the engine; none: there is none.
+    pub(crate) async fn home(&self) -> Result<Option<Home>, Failure> {
+        let NodeArguments { engine, node, engine_listen, engine_key } = self;
+        let Some(engine) = engine else { return Ok(None) };
+        let ingress = ingress_of(engine)?.to_owned();
+        let node = node.as_deref().ok_or_else(|| {
+            Failure::wrong(
+                "--engine: the other nodes must reach this one; name its address, as in --node http://10.0.0.7:7171",
+            )
+        })?;
+        let secret = node_secret().ok_or_else(|| {
+            Failure::wrong(
+                "--engine: nodes know each other by a secret; set PLAYHOUSE_NODE_SECRET to the same long random text on \
+                 all of them, `openssl rand -hex 32` makes one",
+            )
+        })?;
+        // What one node has signed the others know.
+        let key = Sha512::digest(format!("playhouse cookies {}", secret.expose_secret())).into();
+        let engine = Engine::join(EngineOptions { ingress: ingress.clone(), node: node.into(), secret });
+        let engine = engine.await.map_err(|error| Failure::failed(error.to_string()))?;
+        let listener = listen(*engine_listen).map_err(|cause| {
+            Failure::failed(format!("--engine-listen {engine_listen}: {cause}; choose another port"))
+        })?;
+        let (keeping, keys) = (engine.keeping(), engine_key.clone());
+        engine.check_keys(&keys).map_err(|why| Failure::wrong(format!("--engine-key: {why}")))?;
+        Ok(Some(Home {
+            keeping,
+            key,
+            words: format!("the engine at {ingress}, which calls this node at {engine_listen}"),
+            joins: Some(Box::new(move |residents| {
+                let (residents, draining) = (residents.clone(), residents.draining().clone());
+                tokio::spawn(async move {
+                    if let Err(why) = engine.serve(&residents, listener, &keys, draining.cancelled()).await {
+                        tracing::error!("--engine-key: {why}");
+                    }
+                })
+            })),
+        }))
+    }
+}
+
+/// Performs the command.
+pub(crate) fn engine(console: &Console, arguments: &EngineArguments) -> Result<Exit, Failure> {
+    runtime()?.block_on(perform(console, arguments))
+}
+
+async fn perform(console: &Console, arguments: &EngineArguments) -> Result<Exit, Failure> {
+    let EngineArguments { command, engine, admin } = arguments;
+    let admin = Admin::of(ingress_of(engine)?, admin.as_deref()).map_err(Failure::wrong)?;
+    match command {
+        EngineCommand::Register { uris, force } => {
+            for uri in uris {
+                let objects = admin.register(uri, *force).await.map_err(Failure::failed)?;
+                put(&format!("{uri}: {}\n", objects.join(", ")))?;
+            }
+        }
+        EngineCommand::Status => {
+            let Status { deployments, held, stuck } = admin.status().await.map_err(Failure::failed)?;
+            let mut text = String::new();
+            // Writing to a `String` can't fail.
+            let _ = writeln!(text, "registered: {}", or_none(&deployments.join(", ")));
+            let rows: Vec<_> = held.iter().map(|(node, n)| [node.clone(), format!("{n} sessions")]).collect();
+            text.push_str(&table(&rows));
+            let rows: Vec<_> = stuck
+                .iter()
+                .map(|stuck| {
+                    [
+                        stuck.session.clone(),
+                        stuck.state.clone(),
+                        format!("{} attempts", stuck.attempts),
+                        stuck.why.clone(),
+                    ]
+                })
+                .collect();
+            text.push_str(&table(&rows));
+            put(&text)?;
+            match stuck.is_empty() {
+                true => console.remark("nothing is stuck"),
+                false => console.remark(
+                    "what is paused waits for `playhouse engine resume SESSION`; the others are tried again by themselves",
+                ),
+            }
+        }
+        EngineCommand::Resume { session } => {
+            let n = admin.resume(session).await.map_err(Failure::failed)?;
+            if n == 0 {
+                return Err(Failure::wrong(format!(
+                    "nothing of session {session} is paused; `playhouse engine status` shows what is stuck"
+                )));
+            }
+            console.remark(&format!("session {session} is visited again"));
+        }
+    }
+    Ok(Exit::Finished)
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "no node; `playhouse engine register URI` does it" } else { text }
+}
