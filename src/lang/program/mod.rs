@@ -226,6 +226,12 @@ impl Program {
         calls.iter().any(|id| self.trigger(*id).kind.waits_for_call(|call| call.playbook == Some(callee)))
     }
 
+    /// The triggers of its skills: what somebody waits for who has nothing but them.
+    pub fn triggers_of_skills(&self) -> TriggerIndex {
+        let skills = self.playbooks.iter().filter(|playbook| playbook.skill.is_some());
+        TriggerIndex::new(skills.flat_map(|playbook| &playbook.triggers))
+    }
+
     /// `Playbook:T1`.
     pub fn trigger_name(&self, id: TriggerId) -> String {
         format!("{}:T{}", self.playbook(id.playbook).name, id.index + 1)
