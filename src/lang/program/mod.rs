@@ -17,7 +17,9 @@ use crate::plan::{Plan, PlanId};
 pub use crate::program::agent::{Agent, AgentKind, DeclaredVariable};
 pub use crate::program::ids::{AgentId, PlaybookId, StepId, TriggerId};
 use crate::program::permits::DELEGATE;
-pub use crate::program::playbook::{ARGUMENTS, BegunBy, Body, FrameLimits, Mode, OnLimit, Playbook, SkillText, one_of};
+pub use crate::program::playbook::{
+    ARGUMENTS, BegunBy, Body, FrameLimits, Mode, OnLimit, Playbook, SkillMode, SkillRun, SkillText, one_of,
+};
 pub use crate::program::step::{Argument, Arm, CallSite, Loop, Returned, Step, StepKind, Target};
 pub use crate::program::tool_list::{ToolList, ToolNames, fits};
 pub use crate::program::trigger_index::{
