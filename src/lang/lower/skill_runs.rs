@@ -125,7 +125,7 @@ fn read_map<'s>(
         diagnostics.push(Diagnostic::error("bad-skill", place, message).with_note(note));
     };
     for (key, value) in members.iter() {
-        // A value stands behind its key.
+        // A value stands after its key.
         let (key_place, place) = (place_of(at(key)), place_of(at(key).map(|at| at + 1)));
         match (&**key, value) {
             (NAME, Value::Str(_)) => {}
