@@ -206,6 +206,29 @@ fn what_was_read_of_a_skill_is_no_help_for_another_file() {
     }
 }
 
+/// How a skill runs is read anew when the front matter says something else, though the skill's text is the same.
+#[test]
+fn how_a_skill_runs_is_read_again_with_the_program() {
+    let wanted = ["t", "{name: t, mode: goal}", "{name: t, mode: guide}", "{name: t, strict: true}", "t"];
+    let root = |wanted: &str| {
+        let text = format!("---\nskills: [{wanted}]\n---\n\n# A\n\n## Main\n\n### Steps\n\n- Use the t skill\n");
+        vec![SourceText { name: "a.md".to_owned(), text }]
+    };
+    let found = skill("t", "---\nname: t\ndescription: D\n---\n\n1. Read it\n2. Send it\n3. Keep it\n");
+    let load = |before, wanted| load_again(before, root(wanted), &mut |_| Ok(found.clone()), &LoadOptions::default());
+    let mut before = None;
+    let mut shown = Vec::new();
+    for wanted in wanted {
+        let (loaded, readings) = load(before.take(), wanted);
+        assert_eq!(format!("{:?}", loaded.program), format!("{:?}", load(None, wanted).0.program));
+        let t = loaded.program.playbooks.iter().find(|playbook| playbook.skill.is_some()).unwrap();
+        let n_compulsory = t.steps.iter().filter(|step| step.compulsory).count();
+        shown.push(format!("{:?} {} {} {n_compulsory}", t.mode, t.strict, t.steps.len()));
+        before = Some((loaded.program, readings));
+    }
+    assert_eq!(shown, ["Steps false 3 0", "Goal false 0 0", "Goal false 3 0", "Steps true 3 3", "Steps false 3 0"]);
+}
+
 /// Two skills that other people wrote, as they are, from beginning to end: one reads a file beside it and runs a script of its
 /// folder, the other runs commands and asks. Both return to the line after their call.
 #[test]

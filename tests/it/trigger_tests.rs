@@ -52,7 +52,7 @@ fn judge_by_note(program: &Program, table: &TriggerTable, case: &TriggerCase) ->
 /// The triggers that a list of names means.
 fn ids(program: &Program, table: &TriggerTable, names: &str) -> Vec<TriggerId> {
     let mut case = table.cases[0].clone();
-    let fired = |name: &str| FiredName { name: name.trim().to_owned(), span: case.span };
+    let fired = |name: &str| FiredName { name: name.trim().to_owned(), span: case.span, is_skill: false };
     case.fires = names.split(',').map(fired).collect();
     let table = TriggerTable { cases: vec![case], ..table.clone() };
     table.resolve(program).unwrap().expected.remove(0)
@@ -178,14 +178,19 @@ fn conditions_are_judged_by_the_interpreter() {
     }
 }
 
+const PROMPTS: &str =
+    "\u{feff}{\"prompt\": \"Für Tee\", \"expected_skill\": \"tea\"}\r\n\n{\"prompt\": \"Ö\"}\n[]\n{\"prompt\": 1}\n";
+
 #[test]
 fn any_prefix_of_a_file_is_read_or_refused_without_a_panic() {
-    for (_, path) in golden::cases("trigger_tables", &["md"]) {
-        let text = std::fs::read_to_string(path).unwrap();
+    let tables = golden::cases("trigger_tables", &["md"]).into_iter();
+    let tables = tables.map(|(_, path)| (std::fs::read_to_string(path).unwrap(), false));
+    for (text, is_of_prompts) in tables.chain([(PROMPTS.to_owned(), true)]) {
         for (end, _) in text.char_indices() {
             let mut sources = Sources::default();
-            let file = sources.add("a.triggers.md", &text[..end]);
-            for finding in TriggerTable::parse(file, &text[..end]).err().unwrap_or_default() {
+            let file = sources.add("a", &text[..end]);
+            let parse = if is_of_prompts { TriggerTable::parse_prompts } else { TriggerTable::parse };
+            for finding in parse(file, &text[..end]).err().unwrap_or_default() {
                 assert_eq!(sources.text(finding.span).len(), finding.span.range().len(), "a span outside the text");
                 assert!(
                     finding.notes.first().is_some_and(|note| note.span.is_none()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::analysis::reachable::Reachable;
 use crate::graph::strongly_connected;
-use crate::program::{AgentId, Mode, OnLimit, PlaybookId, Program, Step, TriggerKind};
+use crate::program::{AgentId, Mode, OnLimit, Playbook, PlaybookId, Program, Step, StepKind, TriggerKind};
 
 /// Who calls whom, as nodes of a graph: all playbooks from a number on, then all plans together, for one plan may
 /// call another.
@@ -116,8 +116,62 @@ impl Lookups {
     }
 }
 
+/// The circles of skills that no line gets out of: each has the next one called, in words, before a line of its own is done to
+/// which it comes in any case. Of each the skills with these lines, from the one that stands first.
+pub(super) fn endless_circles(program: &Program) -> Vec<Vec<(&Playbook, &Step)>> {
+    let due =
+        |playbook: &Playbook, step: &Step| due_callee(program, playbook, step).filter(|_| is_certain(playbook, step));
+    let of_lines = |playbook: &Playbook| -> Vec<usize> {
+        playbook.steps.iter().filter_map(|step| due(playbook, step)).map(|id| id.0 as usize).collect()
+    };
+    let edges: Vec<Vec<usize>> = program.playbooks.iter().map(of_lines).collect();
+    let groups = strongly_connected(&edges);
+    let mut seen = HashSet::new();
+    let mut circles = Vec::new();
+    for playbook in &program.playbooks {
+        let group = groups[playbook.id.0 as usize];
+        if !seen.insert(group) {
+            continue;
+        }
+        // From one to the first that it calls, until one is there twice.
+        let mut way: Vec<(&Playbook, &Step)> = Vec::new();
+        let mut at = playbook;
+        let begins = loop {
+            if let Some(begins) = way.iter().position(|(known, _)| known.id == at.id) {
+                break Some(begins);
+            }
+            let next = at.steps.iter().find_map(|step| {
+                let callee = due(at, step).filter(|callee| groups[callee.0 as usize] == group)?;
+                Some((step, callee))
+            });
+            let Some((step, callee)) = next else { break None };
+            way.push((at, step));
+            at = program.playbook(callee);
+        };
+        circles.extend(begins.map(|begins| way.split_off(begins)));
+    }
+    circles
+}
+
+/// What a line in words calls before it is done, if that is a playbook.
+fn due_callee(program: &Program, playbook: &Playbook, step: &Step) -> Option<PlaybookId> {
+    program.find_playbook(playbook.agent, step.due_call.as_deref()?)
+}
+
+/// Whether who runs a skill comes to a line in any case. Other playbooks have lines that return before it.
+fn is_certain(playbook: &Playbook, step: &Step) -> bool {
+    let is_plain = |step: &Step| !matches!(step.kind, StepKind::Branch { .. } | StepKind::Loop(_));
+    let mut around = std::iter::successors(Some(step), |step| step.parent.map(|parent| playbook.step(parent)));
+    playbook.skill.is_some() && playbook.mode == Mode::Steps && around.all(is_plain)
+}
+
 /// Per playbook the number of the cycle of calls it belongs to; playbooks with one number call each other, directly
 /// or not. One that is in no cycle has a number of its own.
 pub(super) fn call_cycles(program: &Program) -> Vec<usize> {
-    strongly_connected(&Calls::new(program, 0).edges(program))
+    let mut edges = Calls::new(program, 0).edges(program);
+    for playbook in &program.playbooks {
+        let due = playbook.steps.iter().filter_map(|step| due_callee(program, playbook, step));
+        edges[playbook.id.0 as usize].extend(due.map(|callee| callee.0 as usize));
+    }
+    strongly_connected(&edges)
 }

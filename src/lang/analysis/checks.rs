@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::analysis::Analysis;
-use crate::analysis::call_graph::call_cycles;
+use crate::analysis::CALL_CIRCLE;
+use crate::analysis::call_graph::{call_cycles, endless_circles};
 use crate::analysis::line_checks::check_lines;
 use crate::analysis::trigger_checks::check_triggers;
 use crate::analysis::unused::check_unused;
@@ -47,6 +48,7 @@ pub(crate) fn check(
     let mut playbooks: Vec<Vec<PlaybookId>> = vec![Vec::new(); program.agents.len()];
     program.playbooks.iter().for_each(|playbook| playbooks[playbook.agent.0 as usize].push(playbook.id));
     program.agents.iter().zip(&playbooks).for_each(|(agent, playbooks)| check.reads(agent, playbooks));
+    check.circles();
     check.entry();
     check.plans(options.tools, &signatures);
     let mut diagnostics = check.diagnostics;
@@ -218,6 +220,26 @@ impl Check<'_> {
                 let warning = Diagnostic::warning("recursion-not-tail", call.callee_span, message);
                 self.diagnostics.push(warning.with_note("to run it in constant space, make it the last line"));
             }
+        }
+    }
+
+    /// Skills whose calls in words lead back to where they began, for good.
+    fn circles(&mut self) {
+        for circle in endless_circles(self.program) {
+            let names = circle.iter().chain(circle.first()).map(|(skill, _)| format!("`{}`", skill.title));
+            let message = format!(
+                "{}: each calls the next before its line is done, so a run ends only at the limit `depth`",
+                names.collect::<Vec<_>>().join(" → ")
+            );
+            let lines = circle.iter().zip(circle.iter().cycle().skip(1));
+            let mut lines = lines.map(|((_, step), (next, _))| (step.span, format!("calls `{}`", next.title)));
+            let Some((first, _)) = lines.next() else { continue };
+            let mut warning = Diagnostic::warning(CALL_CIRCLE, first, message);
+            for (place, calls) in lines {
+                warning = warning.with_place(place, calls);
+            }
+            self.diagnostics
+                .push(warning.with_note("call one of them under a condition only, or let a line do the work itself"));
         }
     }
 

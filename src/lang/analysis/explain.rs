@@ -116,8 +116,12 @@ fn explain_playbook(
         let _ = writeln!(text, "    title: {}", quoted(&playbook.title));
     }
     match &playbook.skill {
-        Some(_) => {
-            let _ = writeln!(text, "    skill: {} bytes of text, shown whole at each call", playbook.description.len());
+        Some(skill) => {
+            let n = playbook.description.len();
+            let mode = skill.run.mode.map(|mode| format!("mode {mode}"));
+            let wanted: Vec<String> = mode.into_iter().chain(skill.run.strict.then(|| "strict".to_owned())).collect();
+            let wanted = if wanted.is_empty() { String::new() } else { format!("; as wanted: {}", wanted.join(", ")) };
+            let _ = writeln!(text, "    skill: {n} bytes of text, shown whole at each call{wanted}");
         }
         None if playbook.description.is_empty() => {}
         None => {

@@ -27,6 +27,9 @@ use crate::analysis::tail_calls::NoTailCall;
 use crate::program::flow_graph::Node;
 use crate::program::{CallSite, PlaybookId, Program, StepId};
 
+/// The code of the finding that skills call each other in a circle without an end.
+pub const CALL_CIRCLE: &str = "call-circle";
+
 /// What is known about a program beside its text, computed when it is first asked for. All of it takes time and memory
 /// in proportion to the program's length.
 ///

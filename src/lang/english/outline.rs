@@ -110,6 +110,14 @@ impl Outline {
         Outline { procedures }
     }
 
+    /// The same lines as those of one procedure, in the order of the text.
+    pub(crate) fn in_one(self) -> Outline {
+        let Some(made_of) = self.procedures.first().map(|first| first.made_of) else { return self };
+        let mut lines: Vec<OutlineLine> = self.procedures.into_iter().flat_map(|found| found.lines).collect();
+        lines.sort_by_key(|line| line.span);
+        Outline { procedures: vec![Procedure { made_of, lines }] }
+    }
+
     /// All lines, in order.
     pub fn lines(&self) -> impl Iterator<Item = &OutlineLine> {
         self.procedures.iter().flat_map(|procedure| &procedure.lines)

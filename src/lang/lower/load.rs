@@ -17,7 +17,7 @@ use crate::value::Value;
 const MAX_FILES: usize = 1_000;
 
 /// The key of front matter that names skills.
-const SKILLS: &str = "skills";
+pub(super) const SKILLS: &str = "skills";
 
 /// A file with its front matter read.
 pub(crate) struct LoadedFile {
@@ -31,7 +31,8 @@ pub(crate) struct ImportEdge {
     /// The agent in `from` whose text holds the import, by its position; none for front matter and preamble.
     pub(crate) agent: Option<usize>,
     pub(crate) to: usize,
-    span: Span,
+    /// The import; of a skill that is named by its name alone that name.
+    pub(crate) span: Span,
 }
 
 /// All files of a program.
@@ -101,7 +102,7 @@ fn imported(tree: &FileTree, settings: &[Setting], text: &str) -> Vec<(Option<us
             let path = if is_skill { format!("{SCHEME}{path}") } else { path.to_owned() };
             (None, whole, Imported { path, span })
         };
-        paths(&setting.value).into_iter().map(import)
+        names(setting).into_iter().map(import)
     });
     let lines = tree.bodies().flat_map(|(agent, body)| body.imports.iter().map(move |import| (agent, import)));
     let said = lines.map(|(agent, import)| {
@@ -121,13 +122,16 @@ impl Setting {
     }
 }
 
-/// The paths that `import:` has, and the names that `skills:` has.
-fn paths(value: &Value) -> Vec<&str> {
-    if let Value::List(paths) = value {
-        paths.iter().filter_map(Value::as_str).collect()
-    } else {
-        value.as_str().into_iter().collect()
-    }
+/// The paths that `import:` has, and the names that `skills:` has, of which some stand in maps.
+pub(super) fn names(setting: &Setting) -> Vec<&str> {
+    let names = setting.items().into_iter().filter_map(|(item, _)| {
+        if let (Value::Map(members), SKILLS) = (item, setting.key.as_str()) {
+            members.get("name")?.as_str()
+        } else {
+            item.as_str()
+        }
+    });
+    names.collect()
 }
 
 /// Reads `roots` and all they import. What was kept of them is taken where a text is the same.
@@ -176,7 +180,7 @@ impl Files {
         };
         self.diagnostics.extend(lost_settings(&tree, &text));
         self.diagnostics.extend(marks_without_space(tree.file, &text));
-        for setting in settings.iter().filter(|setting| setting.imports() && paths(&setting.value).is_empty()) {
+        for setting in settings.iter().filter(|setting| setting.imports() && names(setting).is_empty()) {
             let message = match &*setting.key {
                 SKILLS => "`skills` needs names; write `skills: [pdf-forms]`",
                 _ => "an import needs a path; write `import: [other.md]`",

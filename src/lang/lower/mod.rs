@@ -11,6 +11,7 @@ pub(crate) mod places;
 mod playbooks;
 mod reparse;
 pub(crate) mod settings;
+mod skill_runs;
 mod skills;
 mod steps;
 
@@ -29,6 +30,7 @@ use crate::lower::load::{Files, load_files};
 use crate::lower::names::sort_names;
 use crate::lower::playbooks::{PlaybookDraft, root_playbook};
 use crate::lower::settings::{ToolsOf, read_tools};
+use crate::lower::skill_runs::skill_runs;
 use crate::lower::skills::{add_triggers, agent_of_skills, delegate_of};
 use crate::plan::{Plan, PlanId, read_plan};
 use crate::program::{
@@ -81,6 +83,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
     let signatures: Arc<[Signature]> = with_plans(options.tools, &programs).into();
     let tools = ToolNames::new(signatures.iter().map(|tool| &*tool.name), options.others);
     let plans = plan_agents(&files, &tools, &mut diagnostics);
+    let runs = skill_runs(&files, &mut diagnostics);
     let mut later = Vec::new();
     let mut drafts: Vec<PlaybookDraft<'_>> = Vec::new();
     for plan in &plans {
@@ -89,8 +92,12 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
         }
         for tree in &plan.playbooks {
             note_fences(&files, &tree.body, &mut later, &mut diagnostics);
-            let (id, source) = (playbook_id(drafts.len()), files.text(tree.heading.title.file));
-            drafts.push(PlaybookDraft::read(id, plan.agent.id, tree, source, &tools, &mut diagnostics));
+            let (id, file) = (playbook_id(drafts.len()), tree.heading.title.file);
+            let mut draft = PlaybookDraft::read(id, plan.agent.id, tree, files.text(file), &tools, &mut diagnostics);
+            if let (Some(skill), Some(run)) = (&mut draft.playbook.skill, runs.get(&file)) {
+                (skill.run, draft.playbook.strict) = (*run, run.strict);
+            }
+            drafts.push(draft);
         }
     }
     check_duplicates(&plans, &drafts, &mut diagnostics);

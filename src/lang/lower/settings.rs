@@ -32,10 +32,25 @@ pub(crate) struct Setting {
     words: Vec<(String, Span)>,
 }
 
+/// Texts of a setting, in the order in which they stand there, with their places.
+pub(crate) type Words = [(String, Span)];
+
 impl Setting {
     /// Where this text stands in it, as far as that is known.
     pub(crate) fn place_of(&self, text: &str) -> Span {
         self.words.iter().find(|(word, _)| word == text).map_or(self.span, |(_, span)| *span)
+    }
+
+    /// The items of its list, or the one value that it has, each with the texts in it.
+    pub(crate) fn items(&self) -> Vec<(&Value, &Words)> {
+        let items = if let Value::List(items) = &self.value { &items[..] } else { std::slice::from_ref(&self.value) };
+        let mut rest = self.words.get(1..).unwrap_or_default();
+        let mut of_next = |item| {
+            let (own, others) = rest.split_at(n_words(item).min(rest.len()));
+            rest = others;
+            (item, own)
+        };
+        items.iter().map(&mut of_next).collect()
     }
 }
 
@@ -82,6 +97,15 @@ pub(crate) fn read_metadata(text: &str, metadata: &Metadata) -> Setting {
     let value = read.and_then(|root| root.map_or(Ok(Value::Null), |root| to_value(&root)));
     let value = value.unwrap_or_else(|_| Value::str(source));
     Setting { key, value, span: metadata.key.to(metadata.value), words: Vec::new() }
+}
+
+/// How many texts [`add_words`] finds in what became this value.
+fn n_words(value: &Value) -> usize {
+    match value {
+        Value::List(items) => items.iter().map(n_words).sum(),
+        Value::Map(members) => members.values().map(|value| 1 + n_words(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => 1,
+    }
 }
 
 fn add_words(node: &Node, words: &mut Vec<(String, Span)>) {

@@ -14,8 +14,8 @@ use crate::lower::flow::flow_graph;
 use crate::program::flow_graph::{EdgeKind, FlowGraph};
 use crate::program::permits::{DELEGATE, Permission, Permits};
 use crate::program::{
-    ARGUMENTS, Agent, AgentId, Arm, BegunBy, Body, Loop, Mode, Parameter, Playbook, PlaybookId, SkillText, Step,
-    StepId, StepKind, Trigger, TriggerId, TriggerKind, Type, TypeKind, USER_MESSAGE,
+    ARGUMENTS, Agent, AgentId, Arm, BegunBy, Body, Loop, Mode, Parameter, Playbook, PlaybookId, SkillMode, SkillRun,
+    SkillText, Step, StepId, StepKind, Trigger, TriggerId, TriggerKind, Type, TypeKind, USER_MESSAGE,
 };
 use crate::source::ast::{PlaybookTree, SkillTree};
 use crate::span::Span;
@@ -68,6 +68,7 @@ impl SkillTree {
                 has_numbers,
                 permits: Permits::read(self.allowed_tools.as_deref(), &self.disallowed_tools),
                 begun_by: BegunBy { description: self.begins_by_description, user: self.begins_by_name },
+                run: SkillRun::default(),
                 delegate: None,
             }),
             ..Playbook::default()
@@ -75,12 +76,22 @@ impl SkillTree {
     }
 
     /// Its text with the ids of its lines, and these: of one procedure one after the other; of several those of each, of
-    /// which a model chooses; of none whatever leads to what the text is for.
+    /// which a model chooses; of none whatever leads to what the text is for. The program may want it otherwise.
     pub(crate) fn lower(&self, source: &str, around: Surroundings<'_>, heading: &Playbook) -> Playbook {
-        let outline = Outline::find(self.body.file, source, self.body.range().start);
-        let steps = lines_of(&outline, source, around);
-        let is_one = outline.procedures.len() == 1;
-        let (mode, flow) = if is_one { (Mode::Steps, in_order(&steps)) } else { (Mode::Goal, FlowGraph::default()) };
+        let run = heading.skill.as_ref().map(|skill| skill.run).unwrap_or_default();
+        let outline = || Outline::find(self.body.file, source, self.body.range().start);
+        let outline = match run.mode {
+            Some(SkillMode::Goal) => Outline::default(),
+            Some(SkillMode::Steps) => outline().in_one(),
+            Some(SkillMode::Guide) | None => outline(),
+        };
+        let mut steps = lines_of(&outline, source, around);
+        let is_in_order = outline.procedures.len() == 1 && run.mode != Some(SkillMode::Guide);
+        if run.strict {
+            make_compulsory(&mut steps, is_in_order);
+        }
+        let (mode, flow) =
+            if is_in_order { (Mode::Steps, in_order(&steps)) } else { (Mode::Goal, FlowGraph::default()) };
         let description = self.with_ids(source, &outline, &steps).into();
         Playbook { mode, description, body: Body { steps, flow }, ..heading.clone() }
     }
@@ -98,7 +109,7 @@ impl SkillTree {
             let n_marks = written.len() - written.trim_start_matches(['#', ' ']).len();
             let at = if is_numbered { whole.start } else { words.start + n_marks };
             text.push_str(&source[from..at]);
-            text.push_str(&format!("{} ", step.label));
+            text.push_str(&format!("{}{} ", step.label, if step.compulsory { "!" } else { "" }));
             from = if is_numbered { words.start } else { at };
         }
         text.push_str(&source[from..self.body.range().end]);
@@ -209,6 +220,15 @@ fn lines_of(outline: &Outline, source: &str, around: Surroundings<'_>) -> Vec<St
         }
     }
     steps
+}
+
+/// No line may be left out, as far as it is one by itself: what stands below a condition, and where a model chooses, is done
+/// only if it comes to that.
+fn make_compulsory(steps: &mut [Step], is_in_order: bool) {
+    let decides: Vec<bool> = steps.iter().map(|step| step.kind != StepKind::Free).collect();
+    for step in steps.iter_mut().filter(|step| step.kind == StepKind::Free && step.children.is_empty()) {
+        step.compulsory = is_in_order || step.parent.is_none_or(|parent| !decides[parent.0 as usize]);
+    }
 }
 
 /// What belongs to a line besides its own words, with all lines that are nested in it.

@@ -17,7 +17,9 @@ use crate::plan::{Plan, PlanId};
 pub use crate::program::agent::{Agent, AgentKind, DeclaredVariable};
 pub use crate::program::ids::{AgentId, PlaybookId, StepId, TriggerId};
 use crate::program::permits::DELEGATE;
-pub use crate::program::playbook::{ARGUMENTS, BegunBy, Body, FrameLimits, Mode, OnLimit, Playbook, SkillText, one_of};
+pub use crate::program::playbook::{
+    ARGUMENTS, BegunBy, Body, FrameLimits, Mode, OnLimit, Playbook, SkillMode, SkillRun, SkillText, one_of,
+};
 pub use crate::program::step::{Argument, Arm, CallSite, Loop, Returned, Step, StepKind, Target};
 pub use crate::program::tool_list::{ToolList, ToolNames, fits};
 pub use crate::program::trigger_index::{
@@ -224,6 +226,12 @@ impl Program {
     pub fn is_call_watched(&self, agent: AgentId, callee: PlaybookId) -> bool {
         let calls = &self.agent(agent).triggers.calls;
         calls.iter().any(|id| self.trigger(*id).kind.waits_for_call(|call| call.playbook == Some(callee)))
+    }
+
+    /// The triggers of its skills: what somebody waits for who has nothing but them.
+    pub fn triggers_of_skills(&self) -> TriggerIndex {
+        let skills = self.playbooks.iter().filter(|playbook| playbook.skill.is_some());
+        TriggerIndex::new(skills.flat_map(|playbook| &playbook.triggers))
     }
 
     /// `Playbook:T1`.

@@ -80,9 +80,33 @@ pub struct SkillText {
     pub permits: Permits,
     /// Who may begin it besides the lines and models that call it.
     pub begun_by: BegunBy,
+    /// How the program that names it wants it to run.
+    pub run: SkillRun,
     /// The playbook of its agent that does a part of its task, [`DELEGATE`](crate::program::permits::DELEGATE); none: the
     /// program is not whole.
     pub delegate: Option<PlaybookId>,
+}
+
+/// How a program wants a skill to run (docs/skills.md, "What is read of it"). It says so where it names the skill, for its text
+/// alone is what a session can be replayed with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SkillRun {
+    /// What its lines are; none: what its text shows.
+    pub mode: Option<SkillMode>,
+    /// Whether none of its lines may be left out for a reason alone.
+    pub strict: bool,
+}
+
+/// What the lines of a skill are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum SkillMode {
+    /// Those of all its procedures, one after the other in the order of the text.
+    Steps,
+    /// Those of its procedures, of which a model chooses.
+    Guide,
+    /// There are none: the text is what it is for.
+    Goal,
 }
 
 /// Who may begin a skill without a line that calls it.

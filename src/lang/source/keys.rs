@@ -59,9 +59,10 @@ pub const FRONT_MATTER: &[Key] = &[
     ),
     open(
         "skills",
-        "Agent Skills by their names, as `playhouse skills list` shows them; they are brought in like files",
+        "Agent Skills by their names, as `playhouse skills list` shows them, or maps with `name`, `mode` (`steps`, `guide`, \
+         `goal`) and `strict`; they are brought in like files",
         &[],
-        "[pdf-forms]",
+        "[pdf-forms, {name: tea, strict: true}]",
     ),
     closed(
         "starts_in_think",

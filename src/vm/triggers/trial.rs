@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use playhouse_lang::program::{AgentId, PlaybookId, Program, TriggerId, TriggerKind};
+use playhouse_lang::program::{AgentId, PlaybookId, Program, TriggerId, TriggerIndex, TriggerKind};
 use playhouse_lang::value::{Map, Value};
 
 use crate::protocol::{FrameId, Location, Origin, Place, Question, QuestionId, Ruling, Tracked, USER_MESSAGE, Update};
 use crate::triggers::questions::candidate;
-use crate::triggers::truths::{Truths, is_update};
+use crate::triggers::truths::{Truths, command_in, is_update};
 use crate::variables::eval::Lookup;
 
 /// What came of the updates of a [`Trial`].
@@ -40,12 +40,12 @@ impl Lookup for IndexMap<Arc<str>, Tracked> {
 
 impl Trial {
     /// Judges the updates one after the other as a session of `agent` would, with no playbook running and no trigger
-    /// active: conditions by their expressions, `… changes` by the values; semantic triggers become one question.
+    /// active: conditions by their expressions, `… changes` by the values; semantic triggers become one question. `index`
+    /// is what the agent waits for.
     ///
     /// # Panics
     /// If `agent` is of another program.
-    pub fn run(&self, program: &Program, agent: AgentId) -> Tried {
-        let index = &program.agent(agent).triggers;
+    pub fn run(&self, program: &Program, agent: AgentId, index: &TriggerIndex) -> Tried {
         let mut truths = Truths::default();
         let tracked = |value: &Value| Tracked::new(value.clone(), Origin::CODE);
         let mut values: IndexMap<_, _> =
@@ -67,6 +67,10 @@ impl Trial {
                 user = Some(value.to_text().into());
             }
             let naming = index.naming(name);
+            if let Some((id, _)) = command_in(program, naming, &tracked(value)) {
+                tried.fired.extend((!tried.fired.contains(&id)).then_some(id));
+                continue;
+            }
             for id in naming {
                 let ruling = truths.judge(program, *id, old.is_some(), &values);
                 // Once: it is active from then on.

@@ -1,7 +1,8 @@
-//! Trigger tables (`*.triggers.md`): labelled cases of what fires. Pure; the format is `docs/testing.md`, "Trigger
-//! tables".
+//! Trigger tables (`*.triggers.md`, and tables of prompts, `*.jsonl`): labelled cases of what fires. Pure; the format is
+//! `docs/testing.md`, "Trigger tables".
 
 mod cell;
+mod prompts;
 mod read;
 mod resolve;
 mod rows;
@@ -12,6 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::files::case_file::lines::Read;
 use crate::span::FileId;
 
+pub use crate::files::trigger_table::prompts::PROMPTS;
 pub use crate::files::trigger_table::resolve::{ResolvedTable, find_trigger, label};
 pub use crate::files::trigger_table::table::{FiredName, TriggerCase, TriggerTable, TriggerUpdate};
 

@@ -109,7 +109,7 @@ fn check_prose(reader: &mut Reader, line: Line<'_>) {
 }
 
 /// The same case twice counts twice, and with two labels it is never right.
-fn check_repeated(reader: &mut Reader, cases: &[TriggerCase]) {
+pub(super) fn check_repeated(reader: &mut Reader, cases: &[TriggerCase]) {
     let mut places: HashMap<String, Span> = HashMap::new();
     for case in cases {
         if let Some(&first) = places.get(&case.text()) {

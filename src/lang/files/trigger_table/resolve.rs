@@ -1,9 +1,9 @@
 //! The names in a trigger table and the triggers of a program.
 
-use super::table::{FiredName, TriggerTable};
+use super::table::{FiredName, TriggerTable, TriggerUpdate};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
-use crate::program::{Program, Trigger, TriggerId};
+use crate::program::{Playbook, Program, Trigger, TriggerId, TriggerKind};
 
 /// A table's triggers and labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +33,12 @@ impl TriggerTable {
         let mut expected = Vec::with_capacity(self.cases.len());
         for case in &self.cases {
             let mut fires: Vec<TriggerId> = Vec::with_capacity(case.fires.len());
-            for FiredName { name, span } in &case.fires {
-                match find_trigger(program, name)
-                    .map_err(|(message, next)| Diagnostic::error("unknown-trigger", *span, message).with_note(next))
-                {
+            for FiredName { name, span, is_skill } in &case.fires {
+                let (code, found) = match is_skill {
+                    true => ("unknown-skill", find_skill(program, name, &case.updates)),
+                    false => ("unknown-trigger", find_trigger(program, name)),
+                };
+                match found.map_err(|(message, next)| Diagnostic::error(code, *span, message).with_note(next)) {
                     Ok(id) if fires.contains(&id) => {
                         let message = format!("`{}` is named twice", label(program, id));
                         let found = Diagnostic::error("duplicate-name", *span, message);
@@ -102,6 +104,36 @@ pub fn find_trigger(program: &Program, name: &str) -> Result<TriggerId, (String,
         Some(_) => Err(error(format!("`{name}` does not wait for an update"), next())),
         None => Err(error(format!("there is no trigger `{name}`"), next())),
     }
+}
+
+/// What begins the skill that calls itself so: its name, if one of the updates is a message that begins with that; else its
+/// description.
+fn find_skill(program: &Program, name: &str, updates: &[TriggerUpdate]) -> Result<TriggerId, (String, String)> {
+    let skills = || program.playbooks.iter().filter(|playbook| playbook.skill.is_some());
+    let Some(skill) = skills().find(|skill| *skill.title == *name) else {
+        let next = match nearest(name, skills().map(|skill: &Playbook| &*skill.title)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let names: Vec<String> = skills().map(|skill| format!("`{}`", skill.title)).collect();
+                format!("the skills here are {}", names.join(", "))
+            }
+        };
+        return Err((format!("there is no skill `{name}` here"), next));
+    };
+    let is_named = |trigger: &&Trigger| {
+        let is_command = |update: &TriggerUpdate| match update {
+            TriggerUpdate::User(message) => trigger.kind.words_of_command(message).is_some(),
+            TriggerUpdate::Set(..) => false,
+        };
+        updates.iter().any(is_command)
+    };
+    let described = || skill.triggers.iter().find(|trigger| trigger.kind == TriggerKind::Semantic);
+    let found = skill.triggers.iter().find(is_named).or_else(described).map(|trigger| trigger.id);
+    found.ok_or_else(|| {
+        let next =
+            "take `disable-model-invocation` out of its front matter and give it a description, or expect no skill";
+        (format!("the description of the skill `{name}` begins nothing"), next.to_owned())
+    })
 }
 
 /// What may have been meant.

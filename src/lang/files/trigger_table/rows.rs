@@ -45,7 +45,7 @@ pub(super) fn read_table(reader: &mut Reader, lines: &[Line<'_>]) -> Vec<Trigger
 fn read_row(reader: &mut Reader, row: &Row<'_, Column>) -> Option<TriggerCase> {
     let line = row.line;
     let case = reader.accept(line, read_case(reader.file, row))?;
-    let fired = case.fires.iter().map(|FiredName { name, span }| (*span, MentionKind::Trigger(name.clone())));
+    let fired = case.fires.iter().map(|FiredName { name, span, .. }| (*span, MentionKind::Trigger(name.clone())));
     reader.mentions.extend(fired.map(|(span, kind)| Mention { span, kind }));
     for (_, cell) in row.cells.iter().filter(|(column, _)| matches!(column, Column::Given | Column::Update)) {
         reader.mention_all(line, assigned(cell.written));
@@ -68,7 +68,11 @@ fn read_case(file: FileId, row: &Row<'_, Column>) -> Result<TriggerCase, Wrong> 
             Column::Update => case.updates = updates(&cell.text())?,
             Column::Fires => {
                 // No name has a bar in it.
-                let fired = |name: &str| FiredName { name: name.to_owned(), span: row.line.span_of(file, name) };
+                let fired = |name: &str| FiredName {
+                    name: name.to_owned(),
+                    span: row.line.span_of(file, name),
+                    is_skill: false,
+                };
                 case.fires = fires(cell.written)?.into_iter().map(fired).collect();
             }
             Column::Note => case.note = cell.text(),

@@ -46,10 +46,12 @@ pub struct TriggerCase {
 /// A trigger that fires, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FiredName {
-    /// `Playbook` or `Playbook:T1`, with its agent before it or not.
+    /// `Playbook` or `Playbook:T1`, with its agent before it or not; or the name of a skill.
     pub name: String,
     /// Its place.
     pub span: Span,
+    /// It is a skill as that calls itself: what is meant is what begins the skill.
+    pub is_skill: bool,
 }
 
 /// One update (spec `triggers.md`, "When a trigger fires").

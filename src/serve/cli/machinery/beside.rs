@@ -21,9 +21,18 @@ pub(crate) fn load_beside(
     tools: Option<&str>,
     color: bool,
 ) -> Result<(Program, ToolInventory), String> {
-    let files: [PathBuf; 1] = [path.with_file_name(program)];
+    load_files_beside(path, &[path.with_file_name(program)], tools, color)
+}
+
+/// The same of a program that the file at `path` is about, in these files.
+pub(crate) fn load_files_beside(
+    path: &Path,
+    files: &[PathBuf],
+    tools: Option<&str>,
+    color: bool,
+) -> Result<(Program, ToolInventory), String> {
     let launch = Launch::new(Workshop::default(), Choices::beside(path, tools));
-    let (equipment, loaded) = launch.survey(&files).map_err(|error| error.to_string())?;
+    let (equipment, loaded) = launch.survey(files).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(render(&loaded.diagnostics, &loaded.program.sources, color));
     }

@@ -6,10 +6,12 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::host::skills::commands::Command;
 use crate::host::skills::folder::{SkillFolder, skills_below};
 use crate::host::text::shorten;
+use crate::lang::analysis::CALL_CIRCLE;
 use crate::lang::program::permits::{Permission, Permits, RUN_COMMAND};
 use crate::lang::source::skill::Skill;
+use crate::lang::{LoadOptions, SourceText, load};
 use crate::serve::cli::machinery::console::{Failure, count};
-use crate::span::Sources;
+use crate::span::{SourceFile, Sources};
 
 /// Characters of a line that are shown.
 const MAX_WORDS: usize = 100;
@@ -40,11 +42,22 @@ pub(crate) fn check_skills(folders: &[PathBuf], is_strict: bool) -> Result<Check
             checked.findings.extend(skill.skill.findings);
         }
     }
+    checked.findings.extend(circles(&checked.sources));
     if is_strict {
         let refused = checked.findings.iter_mut().filter(|finding| Skill::is_refused(finding));
         refused.for_each(|finding| finding.severity = Severity::Error);
     }
     Ok(checked)
+}
+
+/// What can be said of these skills only together: which of them call each other without an end. Their texts have the same
+/// places in a program of them.
+fn circles(sources: &Sources) -> Vec<Diagnostic> {
+    let text = |file: &SourceFile| SourceText { name: file.name.to_string(), text: file.text.to_string() };
+    let roots = sources.iter().map(|(_, file)| text(file)).collect();
+    let options = LoadOptions { open_world: true, ..LoadOptions::default() };
+    let loaded = load(roots, &mut |_| Err(String::new()), &options);
+    loaded.diagnostics.into_iter().filter(|finding| finding.code == CALL_CIRCLE).collect()
 }
 
 /// `skill pdf: steps (step headings), 6 lines, ~2300 tokens`, its lines with the commands below them, and what stands beside it.

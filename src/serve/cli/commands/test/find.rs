@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use crate::host::eval::user::ENDING as USER;
 use crate::host::walk::files_below;
+use crate::lang::files::trigger_table::PROMPTS;
 use crate::lang::kind::{TEST, TRIGGERS};
 use crate::serve::cli::machinery::console::Failure;
 use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
 use crate::serve::cli::machinery::rules_file::RULES;
+use crate::serve::cli::machinery::trigger_tests::is_of_prompts;
 
 /// The kinds of test files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +18,7 @@ pub(super) enum TestKind {
     Conversation,
     /// A user who is played.
     User,
-    /// Trigger tables.
+    /// Trigger tables, and tables of prompts.
     Table,
     /// Labelled transcripts.
     Judge,
@@ -26,7 +28,8 @@ impl TestKind {
     /// Of a file, by its name.
     pub(super) fn of(path: &Path) -> TestKind {
         let name = path.to_string_lossy();
-        let kinds = [(USER, TestKind::User), (TRIGGERS, TestKind::Table), (JUDGE, TestKind::Judge)];
+        let kinds =
+            [(USER, TestKind::User), (TRIGGERS, TestKind::Table), (PROMPTS, TestKind::Table), (JUDGE, TestKind::Judge)];
         kinds.into_iter().find(|(ending, _)| name.ends_with(ending)).map_or(TestKind::Conversation, |(_, kind)| kind)
     }
 }
@@ -46,7 +49,13 @@ pub(crate) fn find_tests(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 pub(super) fn tests_below(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
-        find(path, &[TEST, USER, TRIGGERS, JUDGE], &mut files)?;
+        let n_before = files.len();
+        find(path, &[TEST, USER, TRIGGERS, PROMPTS, JUDGE], &mut files)?;
+        // Who names a file knows what it is.
+        let found = files.split_off(n_before).into_iter();
+        files.extend(
+            found.filter(|file| file == path || !file.to_string_lossy().ends_with(PROMPTS) || is_of_prompts(file)),
+        );
     }
     Ok(files)
 }

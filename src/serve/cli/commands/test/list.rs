@@ -12,11 +12,11 @@ use crate::diagnostic::Diagnostic;
 use crate::host::eval::user::DATABASE;
 use crate::lang::files::judge_file::JudgeFile;
 use crate::lang::files::test_file::TestFile;
-use crate::lang::files::trigger_table::TriggerTable;
 use crate::lang::files::user_file::UserFile;
 use crate::serve::cli::machinery::beside::read;
 use crate::serve::cli::machinery::console::{Exit, Failure, put};
 use crate::serve::cli::machinery::output::Format;
+use crate::serve::cli::machinery::trigger_tests::parse;
 use crate::serve::report::{Case, Listed, Problem};
 use crate::span::{FileId, Sources};
 
@@ -50,7 +50,7 @@ fn one(path: &Path) -> Listed {
     let read = read(path).map_err(|why| vec![Problem::told(&name, &why)]).and_then(|text| {
         let file = sources.add(name.as_str(), text.as_str());
         let found = |found: Vec<Diagnostic>| found.iter().map(|found| Problem::found(found, &sources)).collect();
-        cases(TestKind::of(path), file, &text).map_err(found)
+        cases(path, file, &text).map_err(found)
     });
     match read {
         Ok((title, cases)) => Listed { path: name, title, cases, problems: Vec::new() },
@@ -59,8 +59,8 @@ fn one(path: &Path) -> Listed {
 }
 
 /// The title and the cases of a text.
-fn cases(kind: TestKind, file: FileId, text: &str) -> Result<(String, Vec<Case>), Vec<Diagnostic>> {
-    match kind {
+fn cases(path: &Path, file: FileId, text: &str) -> Result<(String, Vec<Case>), Vec<Diagnostic>> {
+    match TestKind::of(path) {
         TestKind::Conversation => {
             let test = TestFile::parse(file, text)?;
             let checks = test.checks().map(|written| check_case(&written.label, &written.check.text, written.line));
@@ -75,7 +75,7 @@ fn cases(kind: TestKind, file: FileId, text: &str) -> Result<(String, Vec<Case>)
             Ok((user.title.clone(), checks.chain(database).collect()))
         }
         TestKind::Table => {
-            let table = TriggerTable::parse(file, text)?;
+            let table = parse(path, file, text)?;
             let rows = table.cases.iter().map(|case| Case::at(case.line, case.name()));
             Ok((table.title.clone(), [Case::from(TABLE)].into_iter().chain(rows).collect()))
         }

@@ -40,7 +40,7 @@ use crate::serve::report::{FileReport, Report, TestVerdict};
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse test                     all *.test.md, *.user.md and *.triggers.md below this folder
+  playhouse test                     all *.test.md, *.user.md and *.triggers.md below this folder, and prompts of skills
   playhouse test shop.test.md
   playhouse test shop --list         which tests there are
   playhouse test shop.test.md --bless    writes what happened in the place of what was expected
@@ -52,7 +52,7 @@ Examples:
   playhouse test shop --user-model openai:gpt-4.1-mini --judge openai:gpt-4.1   also users whom a model plays";
 
 /// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; has users
-/// played (`*.user.md`); judges labelled cases of what fires (`*.triggers.md`), and the judge itself (`*.judge.md`)
+/// played (`*.user.md`); judges labelled cases of what fires (`*.triggers.md`; of skills `*.jsonl` with prompts), and the judge itself (`*.judge.md`)
 #[derive(Args, Default)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TestArguments {

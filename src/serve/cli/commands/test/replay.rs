@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use super::checked::checked;
 use super::compare::{Compared, compare};
+use super::find::TestKind;
 use crate::diagnostic::render;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::coverage::{Reached, reached};
-use crate::host::eval::user::ENDING as USER;
 use crate::host::program::ProgramText;
 use crate::lang::files::test_file::TestFile;
-use crate::lang::kind::TRIGGERS;
+use crate::lang::files::trigger_table::PROMPTS;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::coverage::reached_by_table;
-use crate::serve::cli::machinery::judge_tests::ENDING as JUDGE;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Instead, configuration, play_instead};
 use crate::serve::cli::machinery::trigger_tests::{ReadTable, judge_table};
 use crate::span::Sources;
@@ -41,15 +40,15 @@ pub(crate) struct Answer {
 }
 
 impl ReadTest {
-    /// Whether a file is such a test: whom a model plays, and what a judge says, is another matter.
+    /// Whether a file is such a test: whom a model plays, what a judge says, and which skill a prompt begins for a classifier
+    /// is another matter.
     pub(crate) fn is_one(path: &Path) -> bool {
-        let name = path.to_string_lossy();
-        !name.ends_with(USER) && !name.ends_with(JUDGE)
+        !matches!(TestKind::of(path), TestKind::User | TestKind::Judge) && !path.to_string_lossy().ends_with(PROMPTS)
     }
 
     /// Reads a test. The error is for people.
     pub(crate) fn read(path: &Path, color: bool) -> Result<ReadTest, String> {
-        let is_table = path.to_string_lossy().ends_with(TRIGGERS);
+        let is_table = TestKind::of(path) == TestKind::Table;
         let kind = match is_table {
             true => ReadKind::Table(Box::new(ReadTable::read(path, color)?)),
             false => ReadKind::Conversation(Box::new(read_test(path, color)?)),

@@ -1,4 +1,4 @@
-//! One file of trigger tables (`*.triggers.md`): what fires in its cases.
+//! One file of trigger tables (`*.triggers.md`) or prompts (`*.jsonl`): what fires in its cases.
 
 use std::path::Path;
 

@@ -23,11 +23,14 @@ pub async fn judge(
     classifier: Option<&dyn TriggerClassifier>,
     timeout: Duration,
 ) -> Result<Vec<Judged>, String> {
+    // One skill alone has nobody beside it who could begin it.
+    let is_skill = |agent: &Agent| agent.playbooks.iter().any(|id| program.playbook(*id).skill.is_some());
+    let alone = matches!(&program.agents[..], [only] if is_skill(only)).then(|| program.triggers_of_skills());
     let mut judged = Vec::with_capacity(table.cases.len());
     for case in &table.cases {
         let mut result = Judged::default();
         for agent in program.agents.iter().filter(|agent| agent.kind == AgentKind::Playbooks) {
-            let tried = trial(agent, case).run(program, agent.id);
+            let tried = trial(agent, case).run(program, agent.id, alone.as_ref().unwrap_or(&agent.triggers));
             result.fired.extend(tried.fired);
             let Some(question) = tried.question else { continue };
             match classifier {

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::judge::judge;
+use super::prompts::{is_named_so, parse, program_of};
 use super::score::{Judged, TriggerScores};
 use crate::diagnostic::render;
 use crate::host::config::{ClassifierId, FileConfig};
 use crate::host::launch::Launch;
 use crate::lang::files::trigger_table::{ResolvedTable, TriggerTable};
 use crate::lang::program::Program;
-use crate::serve::cli::machinery::beside::load_beside;
+use crate::serve::cli::machinery::beside::load_files_beside;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, configuration};
 use crate::serve::report::scored::Scored;
 use crate::span::Sources;
@@ -51,8 +52,9 @@ impl ReadTable {
             .map_err(|cause| format!("{name}: cannot read: {cause}; check the path, and that it is UTF-8"))?;
         let mut sources = Sources::default();
         let file = sources.add(name.as_str(), text.as_str());
-        let table = TriggerTable::parse(file, &text).map_err(|found| render(&found, &sources, color))?;
-        let (program, _) = load_beside(path, &table.program, table.tools.as_deref(), color)?;
+        let table = parse(path, file, &text).map_err(|found| render(&found, &sources, color))?;
+        let files = if is_named_so(path) { program_of(path)? } else { vec![path.with_file_name(&table.program)] };
+        let (program, _) = load_files_beside(path, &files, table.tools.as_deref(), color)?;
         let resolved = table.resolve(&program).map_err(|found| render(&found, &sources, color))?;
         Ok(ReadTable { table, program: Arc::new(program), resolved })
     }
