@@ -26,6 +26,10 @@ SAID = {
 BEFORE_WAITING = {("TakeAParcelBack", "07"): {"set": {"stage": "asked"}}}
 TIMER = ("TakeAParcelBack", "06")
 WAITS = {("TakeAParcelBack", "02"): "user", TIMER: "timer:PT2S", ("TakeAParcelBack", "07"): "user"}
+# Lines of the interpreter's that a reply names to go on with them: behind one that has said all it had to say, before its
+# reply was cut off; and after a call of which nobody knows the outcome, when what follows is the model's to decide.
+GOES_ON = {("TakeAParcelBack", "04"): {"at": "05"}, ("TakeAParcelBack", "10"): {"at": "11"}, ("Weigh", "02"): {"at": "03"},
+           ("TakeAParcelBack", "05>02"): {"at": "05>02", "return": None}, ("TakeAParcelBack", "09"): {"at": "09"}}
 ANSWERED = {("TakeAParcelBack", "02"): ("number", r"P-\d{4}"), ("TakeAParcelBack", "07"): ("reason", r".+")}
 
 
@@ -73,6 +77,8 @@ def reply(messages):
         lines.append({"at": at} | BEFORE_WAITING[place])
     if place in WAITS:
         lines.append({"at": at, "wait": WAITS[place]})
+    if not lines and place in GOES_ON:
+        lines.append(GOES_ON[place])
     if not lines:
         raise Unknown(f"{place}: there is nothing to do")
     return lines, number

@@ -280,6 +280,7 @@ async def cut(run):
         run.report.check(f"cut: readers have come back {n - len(crowd.talks)} times",
                          ["that is hardly ever"] if n < 4 * len(crowd.talks) else [])
         crowd.check("cut", wanted)
+        await crowd.check_model("cut", n_cut=0)
 
 
 SCENARIOS = {1: killed, 2: server_killed, 3: zombie, 4: upgrade, 5: cut}
