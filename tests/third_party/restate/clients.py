@@ -78,7 +78,7 @@ class Reader:
                     if answer.status == 200:
                         self.n_connections += 1
                         await self.hear(answer, react)
-                    elif answer.status < 500 and answer.status != 429:
+                    elif answer.status < 500 and answer.status not in (409, 429):
                         self.ways.refuse(f"GET {path}: {answer.status} {await answer.text()}")
             except LOST:
                 pass

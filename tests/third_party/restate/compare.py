@@ -48,8 +48,8 @@ def differences(wanted, found, names):
             yield f"{name}\n    wanted {in_words(wanted[name])}\n    got    {in_words(found[name])}"
 
 
-def depot_faults(accounts, calls):
-    """What is wrong with the calls that the depots got, for sessions by their numbers."""
+def depot_faults(accounts, calls, numbers):
+    """What is wrong with the calls that the depots got; `numbers` are those of all sessions, whatever has become of them."""
     got = defaultdict(list)
     for call in calls:
         got[call["number"], call["command"]].append(call["id"])
@@ -63,7 +63,8 @@ def depot_faults(accounts, calls):
         if len(ids) != 1:
             yield f"{number}: weigh was called with the ids {sorted(ids)}"
     for (number, command), ids in got.items():
-        yield f"{number}: {command} was called by {ids}, and there is no such session"
+        if number not in numbers or number in accounts:
+            yield f"{number}: {command} was called by {ids}, which nobody wanted"
 
 
 def is_whole(account):

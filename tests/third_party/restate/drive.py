@@ -2,10 +2,12 @@
 
     python3 drive.py PLAYHOUSE RESTATE_SERVER [1 2 3 4 5] [--sessions 200] [--seconds 30] [--pause 0.03]
     python3 drive.py PLAYHOUSE --single [1 5]
+    python3 drive.py PLAYHOUSE --store [1 4 5]
 
 PLAYHOUSE is built with the feature `restate`; RESTATE_SERVER is the server's binary. `scenarios.py` says what happens in
 each of the five, `compare.py` what is compared with what. `--single` does 1 and 5 with one `playhouse serve` and its own
-store, which is killed every second: it needs no engine, and shows that the proof holds where everything is right.
+store, which is killed every second, `--store` 1, 4 and 5 with two that share a store: they need no engine, and show that
+the proof holds where everything is right.
 `--sabotage byte|mark|call` breaks the proof on purpose, to show that it can fail: a reader loses a character, a reader
 comes back with an older mark, the depot makes each call twice. `--register-by-http` registers the nodes at the server's own
 interface and not by `playhouse engine register`. Logs of all processes stay in the folder that is named where something
@@ -57,13 +59,13 @@ class Run:
 
     def __init__(self, options, report, folder):
         self.options, self.report, self.folder = options, report, folder
-        self.server, self.single, self.sabotage = options.server, options.single, options.sabotage
+        self.sabotage = options.sabotage
         self.n_sessions, self.seconds = options.sessions, options.seconds
         self.new_text, self.known = new_text, {}
 
     def world(self, name):
         world = World(self.folder / name, self.options.playhouse, self.options.pause)
-        if self.sabotage == "call" and name != "reference":
+        if self.sabotage == "call" and not name.startswith("reference"):
             depot = world.folder / "depot/plugin.py"
             depot.write_text(depot.read_text().replace("for line in sys.stdin:", "for line in (line for one in sys.stdin for line in (one, one)):"))
         return world
@@ -79,9 +81,17 @@ class Run:
             self.known[text] = known
         return known
 
-    async def register(self, binary, endpoint, server, nodes):
+    async def nodes(self, world, n_nodes=2, n_servers=1, environment=()):
+        """Nodes that are ready, and the servers of their engine."""
+        if self.options.store:
+            return await world.on_a_store(self.options.store), []
+        servers = await world.servers(self.options.server, n_servers, environment)
+        return await world.on_the_engine(servers, n_nodes, self.register), servers
+
+    async def register(self, endpoint, server, nodes):
         """Makes the nodes known to the engine, once somebody listens there."""
-        command = [binary, "engine", "register", endpoint, "--engine", f"restate:http://{server.ingress}", "--admin", f"http://{server.admin}"]
+        command = [self.options.playhouse, "engine", "register", endpoint, "--engine", f"restate:http://{server.ingress}",
+                   "--admin", f"http://{server.admin}"]
         for _ in range(100):
             if self.options.register_by_http:
                 async with await wire.ask(server.admin, "POST", "/deployments", {"uri": endpoint}) as answer:
@@ -101,7 +111,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("playhouse", type=Path)
     parser.add_argument("rest", nargs="*", metavar="RESTATE_SERVER or 1 2 3 4 5")
-    parser.add_argument("--single", action="store_true")
+    parser.add_argument("--single", dest="store", action="store_const", const=1, default=0)
+    parser.add_argument("--store", action="store_const", const=2)
     parser.add_argument("--sessions", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--pause", type=float, default=0.03)
@@ -110,11 +121,12 @@ def arguments():
     options = parser.parse_intermixed_args()
     options.server = next((Path(word) for word in options.rest if not word.isdigit()), None)
     options.scenario = [int(word) for word in options.rest if word.isdigit()]
-    options.scenario = options.scenario or ([1, 5] if options.single else sorted(scenarios.SCENARIOS))
-    if not options.single and not (options.server and options.server.is_file()):
-        parser.error("the Restate server's binary is missing; run.sh gets it, and --single does without")
-    if wrong := [n for n in options.scenario if n not in ([1, 5] if options.single else scenarios.SCENARIOS)]:
-        parser.error(f"there is no scenario {wrong[0]}" + (" with --single" if options.single else ""))
+    known = {0: [1, 2, 3, 4, 5], 1: [1, 5], 2: [1, 4, 5]}[options.store]
+    options.scenario = options.scenario or known
+    if not options.store and not (options.server and options.server.is_file()):
+        parser.error("the Restate server's binary is missing: run.sh gets it; --single and --store do without")
+    if wrong := [n for n in options.scenario if n not in known]:
+        parser.error(f"scenario {wrong[0]} is not among {known}, which can be done so")
     return options
 
 

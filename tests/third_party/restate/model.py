@@ -73,7 +73,9 @@ def reply(messages):
             raise Unknown(f"{place}: nobody says {begun!r}")
         if saying or (said != whole and whole not in told):
             lines.append({"at": at, "say": whole[len(begun):]})
-    if place in BEFORE_WAITING:
+    # Set once: what has been reminded of since is not asked anew.
+    is_set = any("set" in line and line["at"] == at for line in before) or any(re.search(r'^\$stage = "(?!open)', message["content"], re.M) for message in chat)
+    if place in BEFORE_WAITING and not is_set:
         lines.append({"at": at} | BEFORE_WAITING[place])
     if place in WAITS:
         lines.append({"at": at, "wait": WAITS[place]})

@@ -30,13 +30,13 @@ class Process:
     """A process of ours, which may be killed and started again. What it prints is added to NAME.log."""
 
     def __init__(self, name, folder, command, environment):
-        self.name, self.folder, self.command = name, folder, [str(word) for word in command]
+        self.name, self.folder, self.command = name, folder, list(command)
         self.environment = os.environ | environment
         self.log_path, self.child, self.n_kills = folder / f"{name}.log", None, 0
 
     def start(self):
         with open(self.log_path, "ab") as log:
-            self.child = subprocess.Popen(self.command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+            self.child = subprocess.Popen(list(map(str, self.command)), cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
                                           stdout=log, stderr=log)
 
     def is_running(self):
@@ -89,18 +89,13 @@ class Node(Process):
 
     def __init__(self, name, world, options, environment=()):
         (port,) = free_ports(1)
-        self.address, self.world = f"127.0.0.1:{port}", world
-        self.options = [*options, "--listen", self.address]
-        (world.folder / "work" / name).mkdir(parents=True)
+        self.address = f"127.0.0.1:{port}"
+        work = world.folder / "work" / name
+        work.mkdir(parents=True)
         environment = {"OPENAI_API_KEY": name, "XDG_STATE_HOME": str(world.folder / "state" / name), **dict(environment)}
-        super().__init__(name, world.folder, [], environment)
-        self.take("desk.md")
-
-    def take(self, program):
-        """The program's text from the next start on."""
-        self.command = [str(word) for word in
-                        [self.world.binary, "serve", f"desk={program}", "--model", "openai:desk", "--base-url",
-                         f"{self.world.model_url}/v1", "--working-directory", self.world.folder / "work" / self.name, *self.options]]
+        command = [world.binary, "serve", "desk.md", "--model", "openai:desk", "--base-url", f"{world.model_url}/v1",
+                   "--working-directory", work, "--listen", self.address, *options]
+        super().__init__(name, world.folder, command, environment)
 
     async def ready(self):
         await until_ready(self, self.address, "/readyz")
@@ -149,37 +144,50 @@ class World:
         self.processes.append(process)
         return process
 
-    def single(self):
-        """A node by itself, with a store."""
-        return self.add(Node("single", self, ["--journal", self.folder / "single.sqlite"]))
+    def rewrite(self, change):
+        """Another text of the program, for nodes that are started from now on."""
+        path = self.folder / "desk.md"
+        path.write_text(change(path.read_text()))
 
-    async def cluster(self, server_binary, n_servers, n_nodes, register, environment=()):
-        """Servers and nodes that are ready; node N talks to server N, as far as there are so many."""
+    def node(self, name, options, environment=()):
+        return self.add(Node(name, self, options, environment))
+
+    async def on_a_store(self, n_nodes):
+        """Nodes that are ready and share a store on this machine: no engine."""
+        nodes = [self.node(f"node{n + 1}", ["--journal", self.folder / "sessions.sqlite"]) for n in range(n_nodes)]
+        for node in nodes:
+            node.start()
+            await node.ready()
+        return nodes
+
+    async def servers(self, binary, n_servers, environment=()):
+        """Restate servers that are ready; several keep everything twice."""
         ports = [free_ports(3) for _ in range(n_servers)]
-        (engine,) = free_ports(1)
         fabrics = json.dumps([f"http://127.0.0.1:{fabric}" for _, _, fabric in ports])
         servers = []
         for n, own in enumerate(ports, 1):
             together = {"RESTATE_AUTO_PROVISION": str(n == 1).lower(), "RESTATE_METADATA_CLIENT__ADDRESSES": fabrics,
                         "RESTATE_DEFAULT_REPLICATION": "2"} if n_servers > 1 else {}
-            servers.append(self.add(Server(f"server{n}", self.folder, server_binary, own, together | dict(environment))))
+            servers.append(self.add(Server(f"server{n}", self.folder, binary, own, together | dict(environment))))
             servers[-1].start()
         for server in servers:
             await server.ready()
-        nodes = []
+        return servers
+
+    async def on_the_engine(self, servers, n_nodes, register):
+        """Nodes that are ready; node N talks to server N, as far as there are so many."""
+        (port,) = free_ports(1)
+        endpoint, nodes = f"127.0.0.1:{port}", []
         for n in range(n_nodes):
-            node = Node(f"node{n + 1}", self, [], {"PLAYHOUSE_NODE_SECRET": SECRET})
-            server = servers[n % n_servers]
-            node.options += ["--engine", f"restate:http://{server.ingress}", "--node", f"http://{node.address}",
-                             "--engine-listen", f"127.0.0.1:{engine}"]
-            node.take("desk.md")
+            options = ["--engine", f"restate:http://{servers[n % len(servers)].ingress}", "--engine-listen", endpoint]
+            node = self.node(f"node{n + 1}", options, {"PLAYHOUSE_NODE_SECRET": SECRET})
+            node.command += ["--node", f"http://{node.address}"]
             node.start()
-            nodes.append(self.add(node))
-        await asyncio.sleep(0)
-        await register(self.binary, f"http://127.0.0.1:{engine}", servers[0], nodes)
+            nodes.append(node)
+        await register(f"http://{endpoint}", servers[0], nodes)
         for node in nodes:
             await node.ready()
-        return servers, nodes
+        return nodes
 
     async def model_log(self):
         async with await wire.ask(self.model_url.removeprefix("http://"), "GET", "/log") as answer:

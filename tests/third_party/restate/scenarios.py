@@ -83,7 +83,7 @@ class Crowd:
                      (["nothing was heard"] if not n_bytes else []))
         n_unknown = sum(is_unknown(call) for account in self.accounts.values() for call in account["calls"])
         calls = self.world.depot_calls()
-        faults = list(depot_faults(self.accounts, calls))
+        faults = list(depot_faults(self.accounts, calls, {talk.number for talk in self.talks}))
         if n_unknown > len(self.accounts) / 4:
             faults.append(f"{n_unknown} outcomes are unknown: that is no rare accident")
         report.check(f"{title}: of {len(calls)} calls that the depots got none was made twice that may not be, and none is missing "
@@ -101,19 +101,16 @@ class Crowd:
 async def reference(report, new_world, numbers, seconds, text=None):
     """The undisturbed run. `text` changes the program."""
     async with new_world("reference") as world:
-        node = world.single()
         if text:
-            (world.folder / "desk.md").write_text(text((world.folder / "desk.md").read_text()))
-        node.start()
-        await node.ready()
-        crowd = Crowd(report, world, "s", [node])
+            world.rewrite(text)
+        crowd = Crowd(report, world, "s", await world.on_a_store(1))
         await crowd.begin_all(numbers, seconds)
         await crowd.end(120)
         odd = [f"{number}: {account}" for number, account in crowd.accounts.items() if not is_whole(account)]
         missing = len(numbers) - len(crowd.accounts)
         report.check(f"undisturbed: {len(numbers)} sessions on one machine",
                      crowd.faults + odd + ([f"{missing} have no account"] if missing else []) +
-                     list(depot_faults(crowd.accounts, world.depot_calls())))
+                     list(depot_faults(crowd.accounts, world.depot_calls(), crowd.accounts)))
         return crowd.accounts
 
 
@@ -157,14 +154,8 @@ async def killed(run):
     async with run.world("killed") as world:
         numbers = range(1, run.n_sessions + 1)
         wanted = await run.reference(numbers)
-        if run.single:
-            node = world.single()
-            node.start()
-            await node.ready()
-            nodes, chaos = [node], kill_when_ready(node, run.seconds)
-        else:
-            _, nodes = await world.cluster(run.server, 1, 2, run.register)
-            chaos = kill_in_turn(nodes, run.seconds)
+        nodes, _ = await run.nodes(world)
+        chaos = kill_in_turn(nodes, run.seconds) if len(nodes) > 1 else kill_when_ready(nodes[0], run.seconds)
         crowd = Crowd(run.report, world, "k", nodes, sabotage=run.sabotage)
         await disturbed(crowd, "killed", wanted, numbers, run.seconds, chaos, nodes)
 
@@ -174,7 +165,7 @@ async def server_killed(run):
     async with run.world("server-killed") as world:
         numbers = range(1, run.n_sessions // 2 + 1)
         wanted = await run.reference(numbers)
-        servers, nodes = await world.cluster(run.server, 3, 3, run.register)
+        nodes, servers = await run.nodes(world, 3, 3)
 
         async def chaos():
             killing = asyncio.create_task(kill_in_turn(nodes, run.seconds))
@@ -196,7 +187,7 @@ async def zombie(run):
     async with run.world("zombie") as world:
         numbers = range(1, 25)
         wanted = await run.reference(numbers)
-        _, nodes = await world.cluster(run.server, 1, 2, run.register, KEEP_ALIVE)
+        nodes, _ = await run.nodes(world, environment=KEEP_ALIVE)
         crowd = Crowd(run.report, world, "z", nodes, witnesses=nodes, sabotage=run.sabotage)
         await crowd.begin_all(numbers, 4)
         still, caught, faults = None, [], []
@@ -232,8 +223,7 @@ async def upgrade(run):
         wanted = await run.reference(range(1, 2 * n + 11))
         wanted_new = await run.reference(range(1, 2 * n + 11), run.new_text)
         versions = [next(iter(accounts.values()))["version"] for accounts in (wanted, wanted_new)]
-        _, nodes = await world.cluster(run.server, 1, 2, run.register)
-        (world.folder / "new.md").write_text(run.new_text((world.folder / "desk.md").read_text()))
+        nodes, _ = await run.nodes(world)
         crowd = Crowd(run.report, world, "u", nodes)
         # These have begun before anything is replaced, and are in the middle of it while it is.
         await crowd.begin_all(before, 3)
@@ -241,9 +231,9 @@ async def upgrade(run):
             await asyncio.sleep(0.05)
         begun = list(crowd.talks)
         load = asyncio.create_task(crowd.begin_all(during, 10))
+        world.rewrite(run.new_text)
         for node in nodes:
             await node.end()
-            node.take("new.md")
             node.start()
             await node.ready()
         await load
@@ -264,17 +254,11 @@ async def cut(run):
     async with run.world("cut") as world:
         numbers = range(1, max(20, run.n_sessions // 4) + 1)
         wanted = await run.reference(numbers)
-        if run.single:
-            node = world.single()
-            node.start()
-            await node.ready()
-            nodes = [node]
-        else:
-            _, nodes = await world.cluster(run.server, 1, 2, run.register)
+        nodes, _ = await run.nodes(world)
         crowd = Crowd(run.report, world, "c", nodes[-1:], read_from=nodes[:1], cuts=True, sabotage=run.sabotage)
         await crowd.begin_all(numbers, 6)
-        if run.single:
-            await kill_when_ready(node, 6)
+        if len(nodes) == 1:
+            await kill_when_ready(nodes[0], 6)
         await crowd.end(90)
         n = sum(talk.reader.n_connections for talk in crowd.talks)
         run.report.check(f"cut: readers have come back {n - len(crowd.talks)} times",
