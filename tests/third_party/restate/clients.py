@@ -35,25 +35,26 @@ class Ways:
         self.faults.append(text)
         raise Refused(text)
 
-    async def send(self, user, method, path, body=None):
-        """Repeats it until somebody has taken it. Where an attempt got no answer, it may have been taken: then a conflict
-        says that it was."""
-        may_be_taken = False
-        for _ in range(1_000):
+    async def send(self, user, method, path, body=None, is_settled=lambda: False, seconds=120):
+        """Repeats it until somebody has taken it. Where an attempt got no answer it may have been taken all the same, and
+        another one is refused; so what the reader hears of it counts, too (`is_settled`)."""
+        end = asyncio.get_running_loop().time() + seconds
+        while not is_settled() and asyncio.get_running_loop().time() < end:
             pause = 0.1
             try:
-                async with await self.ask(user, method, path, body) as answer:
+                async with await self.ask(user, method, path, body) as answer, asyncio.timeout(20):
                     text = await answer.text()
-                if answer.status < 300 or (answer.status == 409 and may_be_taken):
+                if answer.status < 300:
                     return json.loads(text)
                 if answer.status < 500 and answer.status not in (409, 429):
                     self.refuse(f"{method} {path}: {answer.status} {text}")
-                may_be_taken |= answer.status >= 500
                 pause = min(float(answer.headers.get("retry-after", 0.3)), 2)
             except LOST:
-                may_be_taken = True
+                pass
             await asyncio.sleep(pause * (0.5 + random.random()))
-        self.refuse(f"{method} {path}: never taken")
+        if not is_settled():
+            self.refuse(f"{method} {path}: not taken in {seconds} s")
+        return None
 
 
 class Reader:
@@ -142,7 +143,10 @@ class Talk:
     def once(self, key, path, body):
         """What is heard once is answered once, even where a reader hears all of it again."""
         if key not in self.sends:
-            self.sends[key] = asyncio.create_task(self.ways.send(self.user, "POST", f"{self.path}/{path}", body))
+            def is_settled():
+                return self.reader.is_over or (key == "yes" and "approval_given" in self.reader.events)
+            sending = self.ways.send(self.user, "POST", f"{self.path}/{path}", body, is_settled)
+            self.sends[key] = asyncio.create_task(sending)
 
     async def begin(self):
         session = await self.ways.send(self.user, "PUT", self.path, {"program": "desk"})
