@@ -5,8 +5,9 @@
 state=${XDG_STATE_HOME:-$HOME/.local/state}/playhouse/cluster
 processes=$state/processes
 
+# In ticks since the machine began; nothing where there is no such process.
 began() {
-    ps -o lstart= -p "$1" 2>/dev/null | tr -s ' ' '_'
+    sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20
 }
 
 is_ours() {

@@ -69,6 +69,10 @@ class Reader:
     def forget(self):
         self.utterances, self.said, self.events = {}, [], []
 
+    def heard(self):
+        """The speech, by its pieces and as whole utterances."""
+        return list(self.utterances.values()), self.said
+
     async def run(self, react):
         while not self.is_over:
             mark = self.older if self.sabotage == "mark" and self.older else self.mark
@@ -170,10 +174,10 @@ class Talk:
                 elif event["type"] == "call_finished":
                     calls[event["call"]][2] = event.get("error", event.get("result"))
             after = f"&after={page['next']}" if page.get("next") else None
+        speech, said = self.reader.heard()
         self.account = {
             "state": session["state"], "value": session.get("value"), "version": session["version"],
-            "speech": list(self.reader.utterances.values()), "said": self.reader.said,
-            "conversation": state["conversation"],
+            "speech": speech, "said": said, "conversation": state["conversation"],
             "variables": {f"{one['agent']}.{one['name']}": one["value"] for one in state["others"]},
             "calls": list(calls.values()),
         }

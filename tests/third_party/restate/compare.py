@@ -22,6 +22,7 @@ had read it), and still never be there twice. A call that may be repeated is the
 from collections import Counter, defaultdict
 
 UNKNOWN = "outcome unknown"
+COMPARED = ["state", "value", "version", "speech", "said", "conversation", "variables", "calls"]
 WRITES = ["book", "refund"]
 N_UTTERANCES, N_CALLS = 8, 6
 
@@ -40,9 +41,12 @@ def same_calls(wanted, found):
     return len(wanted) == len(found) and all(a == b or (a[:2] == b[:2] and is_unknown(b)) for a, b in zip(wanted, found))
 
 
-def differences(wanted, found, names):
+def differences(wanted, found):
     """What is not the same, in words."""
-    for name in names:
+    if not wanted:
+        yield "the undisturbed run has no such session"
+        return
+    for name in COMPARED:
         is_same = same_calls(wanted[name], found[name]) if name == "calls" else wanted[name] == found[name]
         if not is_same:
             yield f"{name}\n    wanted {in_words(wanted[name])}\n    got    {in_words(found[name])}"

@@ -17,21 +17,28 @@ import argparse
 import asyncio
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
+import crowd
 import scenarios
 import wire
-from processes import World
+from processes import Broken, World
 
 
 def new_text(text):
     """The program as it is after the upgrade."""
     return text.replace("Welcome to the parcel desk.", "Welcome to the parcel desk, which has a new sign.").replace(
         "the way back costs {$fee} euros.", "the way back costs {$fee} euros; the sign was free.")
+
+
+# How many faults of a kind are told.
+TOLD = 5
 
 
 class Report:
@@ -48,10 +55,10 @@ class Report:
             return self.say(f"passed: {what}")
         self.n_failed += 1
         self.say(f"FAILED: {what}")
-        for fault in faults[:scenarios.TOLD]:
+        for fault in faults[:TOLD]:
             print(f"  {fault}", flush=True)
-        if len(faults) > scenarios.TOLD:
-            print(f"  and {len(faults) - scenarios.TOLD} more", flush=True)
+        if len(faults) > TOLD:
+            print(f"  and {len(faults) - TOLD} more", flush=True)
 
 
 class Run:
@@ -67,17 +74,18 @@ class Run:
         world = World(self.folder / name, self.options.playhouse, self.options.pause)
         if self.sabotage == "call" and not name.startswith("reference"):
             depot = world.folder / "depot/plugin.py"
-            depot.write_text(depot.read_text().replace("for line in sys.stdin:", "for line in (line for one in sys.stdin for line in (one, one)):"))
+            once = "for line in sys.stdin:"
+            depot.write_text(depot.read_text().replace(once, "for line in (line for one in sys.stdin for line in (one, one)):"))
         return world
 
     async def reference(self, numbers, text=None):
         """What the undisturbed run of these sessions comes to, by their numbers; each is run once."""
         known = self.known.setdefault(text, {})
-        missing = [n for n in numbers if scenarios.number_of(n) not in known]
+        missing = [n for n in numbers if crowd.number_of(n) not in known]
         if missing:
             name = f"reference{sum(map(len, self.known.values()))}"
             seconds = max(2, len(missing) / 15)
-            known |= await scenarios.reference(self.report, lambda _: self.world(name), missing, seconds, text)
+            known |= await crowd.reference(self.report, lambda _: self.world(name), missing, seconds, text)
             self.known[text] = known
         return known
 
@@ -102,9 +110,9 @@ class Run:
             if is_done:
                 return
             if ended := [node for node in nodes if not node.is_running()]:
-                raise SystemExit(f"{ended[0].name} has ended by itself:\n{ended[0].tail()}")
+                raise Broken(f"{ended[0].name} has ended by itself:\n{ended[0].tail()}")
             await asyncio.sleep(0.2)
-        raise SystemExit(f"the nodes could not be registered: {said}")
+        raise Broken(f"the nodes could not be registered: {said}")
 
 
 def arguments():
@@ -132,6 +140,8 @@ def arguments():
 
 async def main():
     options, report = arguments(), Report()
+    # Whoever ends the proof ends all that it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     # Each reader and each session has files open.
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     folder = Path(tempfile.mkdtemp(prefix="playhouse-restate-"))
@@ -141,8 +151,10 @@ async def main():
         report.say(f"scenario {scenario.__doc__.splitlines()[0]}")
         try:
             await scenario(run)
-        except (SystemExit, OSError) as failure:
-            report.check(f"scenario {n} came to its end", [str(failure)])
+        except Broken as broken:
+            report.check(f"scenario {n} came to its end", [str(broken)])
+        except Exception:
+            report.check(f"scenario {n} came to its end", [traceback.format_exc()])
     if report.n_failed:
         report.say(f"what the processes have said is in {folder}")
     else:

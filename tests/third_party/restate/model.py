@@ -17,8 +17,8 @@ import wire
 # What is said at a line of a playbook, and what is done besides. NUMBER is the parcel's.
 SAID = {
     ("TakeAParcelBack", "02"): "Which parcel is it? Its number stands below the bar code – it begins with a P.",
-    ("TakeAParcelBack", "04"): "Parcel NUMBER comes home in three days: from the shop to the depot in Köln 🐌, from there by night "
-                               "to the sorting hall, and then, “with a bit of luck”, to its sender.",
+    ("TakeAParcelBack", "04"): "Parcel NUMBER comes home in three days: from the shop to the depot in Köln 🐌, from there by "
+                               "night to the sorting hall, and then, “with a bit of luck”, to its sender.",
     ("TakeAParcelBack", "07"): "Why does parcel NUMBER go back? One sentence is enough.",
     ("TakeAParcelBack", "10"): "That is all for NUMBER. Have a good day, and greetings to the cat — 再见!",
     ("Weigh", "02"): "I have put NUMBER on the scales; the hand is still trembling a little, but it comes to rest.",
@@ -73,10 +73,11 @@ def reply(messages):
             raise Unknown(f"{place}: nobody says {begun!r}")
         if saying or (said != whole and whole not in told):
             lines.append({"at": at, "say": whole[len(begun):]})
-    # Set once: what has been reminded of since is not asked anew.
-    is_set = any("set" in line and line["at"] == at for line in before) or any(re.search(r'^\$stage = "(?!open)', message["content"], re.M) for message in chat)
-    if place in BEFORE_WAITING and not is_set:
-        lines.append({"at": at} | BEFORE_WAITING[place])
+    if place in BEFORE_WAITING:
+        # Once: what has been reminded of since is not asked anew.
+        is_set = any("set" in line and line["at"] == at for line in before)
+        if not is_set and not any(re.search(r'^\$stage = "(?!open)', message["content"], re.M) for message in chat):
+            lines.append({"at": at} | BEFORE_WAITING[place])
     if place in WAITS:
         lines.append({"at": at, "wait": WAITS[place]})
     if not lines and place in GOES_ON:

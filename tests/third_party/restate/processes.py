@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -17,9 +18,19 @@ START_SERVER = HERE.parents[2] / "examples/cluster/restate-server"
 SECRET = "a secret of the nodes of one proof"
 
 
+class Broken(Exception):
+    """Something that the proof needs does not run; the text says what, and its last words."""
+
+
 def free_ports(n):
-    """So many different ones: all are held before the first is let go."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+    """So many different ones, below those that the system gives to whoever connects: while a node is dead, nobody gets its
+    port."""
+    held = []
+    while len(held) < n:
+        try:
+            held.append(socket.create_server(("127.0.0.1", random.randrange(12_000, 32_000))))
+        except OSError:
+            pass
     ports = [one.getsockname()[1] for one in held]
     for one in held:
         one.close()
@@ -36,8 +47,8 @@ class Process:
 
     def start(self):
         with open(self.log_path, "ab") as log:
-            self.child = subprocess.Popen(list(map(str, self.command)), cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                                          stdout=log, stderr=log)
+            words = [str(word) for word in self.command]
+            self.child = subprocess.Popen(words, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def is_running(self):
         return self.child is not None and self.child.poll() is None
@@ -73,7 +84,7 @@ async def until_ready(process, address, path, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if not process.is_running():
-            raise SystemExit(f"{process.name} has ended by itself:\n{process.tail()}")
+            raise Broken(f"{process.name} has ended by itself:\n{process.tail()}")
         try:
             async with await wire.ask(address, "GET", path, seconds=2) as answer:
                 if answer.status == 200:
@@ -81,7 +92,7 @@ async def until_ready(process, address, path, seconds=60):
         except (OSError, asyncio.IncompleteReadError):
             pass
         await asyncio.sleep(0.05)
-    raise SystemExit(f"{process.name} is not ready after {seconds} s:\n{process.tail()}")
+    raise Broken(f"{process.name} is not ready after {seconds} s:\n{process.tail()}")
 
 
 class Node(Process):
