@@ -6,8 +6,9 @@
 
 PLAYHOUSE is built with the feature `restate`; RESTATE_SERVER is the server's binary. `scenarios.py` says what happens in
 each of the five, `compare.py` what is compared with what. `--single` does 1 and 5 with one `playhouse serve` and its own
-store, which is killed every second, `--store` 1, 4 and 5 with two that share a store: they need no engine, and show that
-the proof holds where everything is right.
+store, which is killed every second: it needs no engine, and shows that the proof holds where everything is right. `--store`
+does 1, 4 and 5 with two nodes that share a store, to try the scenarios without an engine; a store promises less than they
+ask for (a node that ends answers 503, and one that starts may forget a session that has only just begun).
 `--sabotage byte|mark|call` breaks the proof on purpose, to show that it can fail: a reader loses a character, a reader
 comes back with an older mark, the depot makes each call twice. `--register-by-http` registers the nodes at the server's own
 interface and not by `playhouse engine register`. Logs of all processes stay in the folder that is named where something
@@ -148,7 +149,8 @@ async def main():
     run = Run(options, report, folder)
     for n in options.scenario:
         scenario = scenarios.SCENARIOS[n]
-        report.say(f"scenario {scenario.__doc__.splitlines()[0]}")
+        without = {0: "", 1: " (here one node by itself)", 2: " (here nodes on a store)"}[options.store]
+        report.say(f"scenario {scenario.__doc__.splitlines()[0]}{without}")
         try:
             await scenario(run)
         except Broken as broken:

@@ -43,22 +43,25 @@ class Process:
     def __init__(self, name, folder, command, environment):
         self.name, self.folder, self.command = name, folder, list(command)
         self.environment = os.environ | environment
-        self.log_path, self.child, self.n_kills = folder / f"{name}.log", None, 0
+        self.log_path, self.child, self.n_kills, self.crashes = folder / f"{name}.log", None, 0, []
 
     def start(self):
         with open(self.log_path, "ab") as log:
             words = [str(word) for word in self.command]
-            self.child = subprocess.Popen(words, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.child = subprocess.Popen(words, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                          stdout=log, stderr=log)
 
     def is_running(self):
         return self.child is not None and self.child.poll() is None
 
     def kill(self):
-        """As a power cut would: nothing is said to it."""
+        """As a power cut would: nothing is said to it. One that was gone before has crashed."""
         if self.is_running():
             self.child.kill()
             self.child.wait()
             self.n_kills += 1
+        else:
+            self.crashes.append(f"{self.name} has ended by itself:\n{self.tail()}")
 
     def freeze(self):
         self.child.send_signal(signal.SIGSTOP)
@@ -70,13 +73,22 @@ class Process:
         """As an operator ends it; what is not over after 30 s is killed."""
         if self.is_running():
             self.child.terminate()
-            with_time = time.monotonic() + 30
-            while self.is_running() and time.monotonic() < with_time:
+            deadline = time.monotonic() + 30
+            while self.is_running() and time.monotonic() < deadline:
                 await asyncio.sleep(0.05)
-        self.kill()
+            if self.is_running():
+                self.kill()
+
+    def log(self):
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def tail(self):
-        return self.log_path.read_text(errors="replace")[-2000:] if self.log_path.exists() else ""
+        return self.log()[-2000:]
+
+    def faults(self):
+        """What has gone wrong in it by itself."""
+        panics = [f"{self.name}: {line}" for line in self.log().splitlines() if "panicked" in line]
+        return self.crashes + panics
 
 
 async def until_ready(process, address, path, seconds=60):
@@ -149,7 +161,7 @@ class World:
         for process in reversed(self.processes):
             if process.is_running():
                 process.thaw()
-            process.kill()
+                process.kill()
 
     def add(self, process):
         self.processes.append(process)

@@ -79,8 +79,10 @@ async def server_killed(run):
 
 
 async def zombie(run):
-    """3: a node stands still in the middle of a reply for 20 s, and goes on. Meanwhile the other one takes what it had. Beside
-    each session's own reader one listens to each node all the time: so somebody hears what the zombie says."""
+    """3: a node stands still in the middle of a reply for 20 s, and goes on.
+
+    Meanwhile the other one takes what it had. Beside each session's own reader one listens to each node all the time: so
+    somebody hears what the zombie says."""
     async with run.world("zombie") as world:
         numbers = range(1, 25)
         wanted = await run.reference(numbers)
