@@ -221,11 +221,11 @@ impl Log {
 
     /// A node wants to hear of what is added.
     #[handler(lazy_state)]
-    async fn watch(&self, context: ObjectContext<'_>, watching: Json<Watching>) -> Result<(), HandlerError> {
+    async fn watch(&self, context: ObjectContext<'_>, watching: Json<Watching>) -> Result<Json<bool>, HandlerError> {
         let mut state = known(context.get(STATE).await?);
         state.watch(watching.into_inner());
         context.set(STATE, Json(state));
-        Ok(())
+        Ok(Json(true))
     }
 
     /// All goes; false: there is nothing. What a visit adds that is under way is refused. With `only_unbegun` a session

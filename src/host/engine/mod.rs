@@ -284,7 +284,7 @@ impl Engine {
             let now = self.residents().map_or(Timestamp(0), |residents| residents.now()).0;
             let watching = Watching { node: self.node.clone(), now, until: now.saturating_add(WATCH) };
             let watch = self.ingress.call(("Log", &session, "watch"), Some(&watching), None, Wait::Briefly);
-            let () = watch.await?;
+            let _: bool = watch.await?;
         }
         Ok(added)
     }

@@ -257,12 +257,16 @@ impl Residents {
             wake: None,
             held_by: None,
         };
-        if !self.ledger.begin(served.clone()).await? {
+        let is_noted = self.ledger.begin(served.clone()).await?;
+        if !is_noted {
             let there = self.find(&id).await?;
-            return match there.program == served.program && there.owner == served.owner {
-                true => Ok((there, false)),
-                false => Err(ResidentError::Taken(id)),
-            };
+            if there.program != served.program || there.owner != served.owner {
+                return Err(ResidentError::Taken(id));
+            }
+            // Whoever has noted it may have died before its first record.
+            if self.sessions.get(&id).is_some() || self.store.find(&id).await? {
+                return Ok((there, false));
+            }
         }
         let begun = match &self.dispatch {
             Some(dispatch) => {
@@ -281,7 +285,9 @@ impl Residents {
             }
         };
         if let Err(error) = begun {
-            self.ledger.forget(id).await?;
+            if is_noted {
+                self.ledger.forget(id).await?;
+            }
             return Err(error);
         }
         Ok((served, true))

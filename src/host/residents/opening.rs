@@ -17,6 +17,9 @@ use crate::host::residents::standing::{Standing, State};
 use crate::host::residents::{Door, Residents};
 use crate::host::session::{Kept, SendError, Session, SessionError, SessionGone, SessionHandle};
 
+/// So long a session may take from its row to its first record, in milliseconds.
+const BEGINNING: i64 = 60_000;
+
 /// What a live session goes on with.
 pub(super) struct Held {
     pub(super) opened: Arc<Opened>,
@@ -109,9 +112,12 @@ impl Residents {
             match self.handle(&id).await {
                 Ok(_) => n_woken += 1,
                 Err(ResidentError::Journal(error)) if matches!(error.kind, JournalErrorKind::Held(_)) => {}
-                // It never came to a first record, so nobody has heard of it.
+                // It never came to a first record, so nobody has heard of it; unless another process is about to begin it.
                 Err(ResidentError::Launch(LaunchError::Session(SessionError::NoSession(_)))) => {
-                    self.ledger.forget(id).await?;
+                    let noted = self.ledger.find(id.clone()).await?;
+                    if noted.is_some_and(|noted| self.now().0 - noted.created.0 > BEGINNING) {
+                        self.ledger.forget(id).await?;
+                    }
                 }
                 // There is no room now.
                 Err(ResidentError::Session(SessionError::TooMany { .. } | SessionError::Draining)) => break,
