@@ -40,11 +40,13 @@ pub(super) struct LogState {
 }
 
 impl LogState {
-    /// Gives the journal to a node. A visit takes it over, whoever has it: the engine lets one at a time be.
+    /// Gives the journal to a node. A visit takes it over, whoever has it: the engine lets one at a time be. So does whoever
+    /// finds it empty: a node that was about to begin it may have died.
     fn open(&mut self, Opening { node, visit }: Opening) -> Result<(u64, u64), Arc<str>> {
-        match (&visit, &self.owner) {
-            (None, Some(owner)) => return Err(owner.clone()),
-            (None | Some(_), _) => {}
+        if let (None, Some(owner)) = (&visit, &self.owner)
+            && self.n_records > 0
+        {
+            return Err(owner.clone());
         }
         self.epoch += 1;
         self.owner = Some(node);

@@ -30,12 +30,16 @@ use std::time::Duration;
 use dashmap::DashMap;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use hyper::server::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::graceful::GracefulShutdown;
 use restate_sdk::endpoint::{Builder, Endpoint, ServiceOptions};
-use restate_sdk::http_server::HttpServer;
+use restate_sdk::hyper::HyperEndpoint;
 use restate_sdk::service::IntoServiceDefinition;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, oneshot};
+use tokio::time::{sleep, timeout};
 
 use crate::host::engine::colleagues::{Colleagues, News};
 use crate::host::engine::directory::Directory;
@@ -64,6 +68,9 @@ const BATCHES: usize = 256;
 /// A visit may take this long. What is too long within it (a reply, a call) has limits of its own, and a node that is
 /// gone is noticed by its connection.
 const LONGEST_VISIT: Duration = Duration::from_secs(24 * 3_600);
+
+/// So long calls have to come to their end that have begun when the node ends.
+const LAST_CALLS: Duration = Duration::from_secs(30);
 
 /// How a node takes part.
 #[derive(Clone, Debug)]
@@ -194,7 +201,7 @@ impl Engine {
             .bind(session.into_service_definition().options(visits))
             .bind(Log.into_service_definition().options(calls()))
             .bind(Directory.into_service_definition().options(calls()));
-        HttpServer::new(with_keys(endpoint, keys)?.build()).serve_with_cancel(listener, stop).await;
+        serve_endpoint(with_keys(endpoint, keys)?.build(), listener, stop).await;
         Ok(())
     }
 
@@ -290,6 +297,40 @@ impl Engine {
     }
 }
 
+/// Serves calls until `stop`, then lets those come to their end that have begun.
+async fn serve_endpoint(endpoint: Endpoint, listener: TcpListener, stop: impl Future<Output = ()>) {
+    let endpoint = HyperEndpoint::new(endpoint);
+    let open = GracefulShutdown::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                // What is sent is small, and wanted at once.
+                let _ = stream.set_nodelay(true);
+                let connection = http2::Builder::new(TokioExecutor::new());
+                let connection = open.watch(connection.serve_connection(TokioIo::new(stream), endpoint.clone()));
+                tokio::spawn(async move {
+                    if let Err(error) = connection.await {
+                        tracing::debug!(%error, "a connection of the engine ends");
+                    }
+                });
+            }
+            Err(error) => {
+                // Too many open files, for example: others may close theirs.
+                tracing::warn!(%error, "a connection of the engine cannot be taken");
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    // What comes from here on is refused, and goes to another node.
+    drop(listener);
+    let _ = timeout(LAST_CALLS, open.shutdown()).await;
+}
+
 fn with_keys(endpoint: Builder, keys: &[String]) -> Result<Builder, String> {
     keys.iter()
         .try_fold(endpoint, |endpoint, key| endpoint.identity_key(key).map_err(|error| format!("{key}: {error}")))
@@ -341,8 +382,6 @@ pub fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { tokio::net::TcpSocket::new_v4() } else { tokio::net::TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
     socket.set_reuseport(true)?;
-    // Of each connection that is taken there, too: what is sent is small, and wanted at once.
-    socket.set_nodelay(true)?;
     socket.bind(address)?;
     socket.listen(1024)
 }

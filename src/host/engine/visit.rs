@@ -137,7 +137,7 @@ impl Engine {
         if !is_of_session(&error) {
             return Err(why);
         }
-        if matches!(visit, Visit::Begin { .. } | Visit::Migrate(_)) {
+        if let Visit::Migrate(_) = visit {
             // What was wanted is at fault: the session is as it was.
             self.let_go(&session, None).await?;
             return Ok(Visited { receipt: Receipted::Failed(error.to_string()), due: None });

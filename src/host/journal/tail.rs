@@ -40,11 +40,6 @@ impl TailBuffer {
         TailBuffer { journal, tail: None, outlives, holds_events: false, failed: None }
     }
 
-    /// The journal, without what is in memory only.
-    pub(crate) fn into_journal(self) -> Box<dyn Journal> {
-        self.journal
-    }
-
     /// Where the journal is kept, for messages.
     pub fn location(&self) -> String {
         self.journal.location()

@@ -161,7 +161,7 @@ pub(crate) struct Follower {
     pub(crate) time: Timestamp,
     /// The messages that were sent with an id.
     pub(crate) messages: MessageIds,
-    tools: Arc<[ToolSignature]>,
+    pub(crate) tools: Arc<[ToolSignature]>,
     /// Turns that nothing has come of yet.
     asked: Vec<StartTurn>,
     /// Turns that have begun to be answered.

@@ -11,32 +11,18 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
-use crate::host::journal::JournalErrorKind;
 use crate::host::journal::record::{Record, RecordBody};
-use crate::host::launch::{Opened, StartOptions, find_entry};
+use crate::host::launch::{Opened, StartOptions};
 use crate::host::replay::replay;
 use crate::host::residents::Residents;
 use crate::host::residents::error::ResidentError;
-use crate::host::residents::opening::Held;
-use crate::host::session::{Deed, Kept, Receipt, SendError, Session, SessionError, SessionGone};
-use crate::value::Map;
+use crate::host::session::{Deed, Kept, Receipt, SendError, SessionError, SessionGone};
 use crate::vm::protocol::{Timestamp, Wait};
 
 /// What a visit does to its session before it lets it go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visit {
-    /// Begins it; one that has begun already goes on.
-    Begin {
-        /// The program's name at every server.
-        program: Arc<str>,
-        /// Its text at the server that was asked, as it is noted in the session's row.
-        version: Arc<str>,
-        /// The playbook or plan to begin with.
-        playbook: Option<String>,
-        /// Its arguments, or variables.
-        arguments: Map,
-    },
     /// Does what somebody wants, as a journal has it ([`Deed::record`]).
     Do(Box<RecordBody>),
     /// Goes on with the text of this program.
@@ -153,11 +139,8 @@ impl Residents {
                 known = done_before(kept.records(), first, wanted)?;
             }
             match visit {
-                Visit::Begin { program, version, playbook, arguments } if kept.records().is_empty() => {
-                    self.begin_here(kept, (id, program, version), playbook.as_deref(), arguments.clone()).await
-                }
                 Visit::Migrate(program) => self.take_up(id, kept, Some(&*self.program(program)?)).await,
-                Visit::Begin { .. } | Visit::Do(_) | Visit::Wake => self.take_up(id, kept, None).await,
+                Visit::Do(_) | Visit::Wake => self.take_up(id, kept, None).await,
             }
         });
         let handle = opened.await?;
@@ -174,7 +157,7 @@ impl Residents {
                 };
                 told(receipt);
             }
-            Visit::Begin { .. } | Visit::Migrate(_) | Visit::Wake => {
+            Visit::Migrate(_) | Visit::Wake => {
                 // Seen when all is flushed.
                 let mark = handle.present().await?.mark;
                 told(Ok(Receipt { mark, is_repeated: false }));
@@ -208,43 +191,23 @@ impl Residents {
         }
     }
 
-    async fn begin_here(
-        self: &Arc<Self>,
-        kept: Kept,
-        (id, program, version): (&Arc<str>, &Arc<str>, &Arc<str>),
-        playbook: Option<&str>,
-        arguments: Map,
-    ) -> Result<Session, ResidentError> {
-        let offered = self.program(program)?;
-        let entry = playbook.map(|name| find_entry(&offered.opened.program, name)).transpose()?;
-        // The server that was asked may have had another text.
-        if offered.version != *version {
-            self.ledger.change_program(id.clone(), offered.name.clone(), offered.version.clone()).await?;
-        }
-        let number = self.ledger.take_up(id.clone()).await?.ok_or_else(|| ResidentError::NoSession(id.clone()))?;
-        let options = StartOptions { id: id.clone(), entry, arguments };
-        self.start(offered.opened.clone(), kept.into_journal(), options, number).await
-    }
-
-    /// Begins a session in an empty journal.
-    pub(super) async fn start(
-        self: &Arc<Self>,
+    /// Writes a session's beginning, with the text and the tools that this server has, and has some server go on with it.
+    pub(super) async fn begin_somewhere(
+        &self,
+        dispatch: &dyn Dispatch,
         opened: Arc<Opened>,
-        journal: Box<dyn crate::host::journal::Journal>,
         options: StartOptions,
-        number: i64,
-    ) -> Result<Session, ResidentError> {
-        let held: Held = self.held(opened).await?;
-        match held.opened.start(journal, options) {
-            Ok(session) => {
-                self.keep(&session, held, number);
-                Ok(session)
-            }
-            Err(error) => {
-                held.close().await;
-                Err(error.into())
-            }
-        }
+    ) -> Result<(), ResidentError> {
+        let id = options.id.clone();
+        let held = self.held(opened).await?;
+        let written = async {
+            let journal = self.store.open(&id).await?;
+            Ok::<_, ResidentError>(held.opened.start(journal, options)?.write_beginning().await?)
+        };
+        let written = written.await;
+        held.close().await;
+        written?;
+        dispatch.hand_in(id, Visit::Wake, None).await.map(|_| ())
     }
 }
 
@@ -255,22 +218,4 @@ fn done_before(records: &[Record], first: u64, wanted: &RecordBody) -> Result<Op
     };
     let mark = replay(&records[..index], None)?.maker.mark();
     Ok(Some(Receipt { mark, is_repeated: false }))
-}
-
-/// Whether a session is another server's by now, or never began: then nothing is wrong with it.
-pub fn is_over_here(error: &ResidentError) -> bool {
-    match error {
-        ResidentError::Journal(error) => matches!(error.kind, JournalErrorKind::Fenced),
-        ResidentError::Ended(error) => {
-            matches!(&**error, SessionError::Journal(error) if matches!(error.kind, JournalErrorKind::Fenced))
-        }
-        ResidentError::NoProgram { .. }
-        | ResidentError::NoSession(_)
-        | ResidentError::TooBusy(_)
-        | ResidentError::Taken(_)
-        | ResidentError::Elsewhere(_)
-        | ResidentError::Launch(_)
-        | ResidentError::Session(_)
-        | ResidentError::Send(_) => false,
-    }
 }

@@ -265,24 +265,16 @@ impl Residents {
             }
             // Whoever has noted it may have died before its first record.
             if self.sessions.get(&id).is_some() || self.store.find(&id).await? {
+                if let (Some(dispatch), None) = (&self.dispatch, &there.standing) {
+                    dispatch.hand_in(id, Visit::Wake, None).await?;
+                }
                 return Ok((there, false));
             }
         }
+        let options = StartOptions { id: id.clone(), entry, arguments: beginning.arguments };
         let begun = match &self.dispatch {
-            Some(dispatch) => {
-                let (program, version) = (offered.name.clone(), offered.version.clone());
-                let Beginning { playbook, arguments, .. } = beginning;
-                let visit = Visit::Begin { program, version, playbook, arguments };
-                dispatch.hand_in(id.clone(), visit, None).await.map(|_| ())
-            }
-            None => {
-                let options = StartOptions { id: id.clone(), entry, arguments: beginning.arguments };
-                let begun = self.sessions.open_or_resume(&id, async || {
-                    let journal = self.store.open(&id).await?;
-                    self.start(offered.opened.clone(), journal, options, 1).await
-                });
-                begun.await.map(|_| ())
-            }
+            Some(dispatch) => self.begin_somewhere(&**dispatch, offered.opened.clone(), options).await,
+            None => self.begin_here(offered.opened.clone(), options).await,
         };
         if let Err(error) = begun {
             if is_noted {
@@ -291,6 +283,25 @@ impl Residents {
             return Err(error);
         }
         Ok((served, true))
+    }
+
+    async fn begin_here(self: &Arc<Self>, opened: Arc<Opened>, options: StartOptions) -> Result<(), ResidentError> {
+        let id = options.id.clone();
+        let begun = self.sessions.open_or_resume(&id, async || {
+            let journal = self.store.open(&id).await?;
+            let held = self.held(opened).await?;
+            match held.opened.start(journal, options) {
+                Ok(session) => {
+                    self.keep(&session, held, 1);
+                    Ok::<_, ResidentError>(session)
+                }
+                Err(error) => {
+                    held.close().await;
+                    Err(error.into())
+                }
+            }
+        });
+        begun.await.map(|_| ())
     }
 
     /// Makes a session of records: a fork.
@@ -427,6 +438,10 @@ impl Residents {
     /// # Errors
     /// The process is about to end, or as many do something as may.
     fn check_room(&self) -> Result<(), ResidentError> {
+        // Where another server may do it, this one need not have room.
+        if self.dispatch.is_some() {
+            return Ok(());
+        }
         self.check_open()?;
         match self.sessions.len() >= self.max_busy && self.sessions.n_busy() >= self.max_busy {
             true => Err(ResidentError::TooBusy(self.max_busy)),

@@ -44,11 +44,11 @@ use crate::host::debug::stepping::Reason;
 use crate::host::events::make::EventMaker;
 use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::tail::TailBuffer;
-use crate::host::journal::{Journal, JournalError, JournalErrorKind};
+use crate::host::journal::{Durability, Journal, JournalError, JournalErrorKind};
 use crate::host::program::ProgramText;
 use crate::host::replay::messages::MessageIds;
 use crate::host::replay::start::begun;
-use crate::host::replay::{Stop, on_thread, replay};
+use crate::host::replay::{Follower, Stop, on_thread, replay};
 use crate::host::session::calls::Calls;
 use crate::host::session::task::Task;
 use crate::host::session::traced::Tracing;
@@ -98,11 +98,6 @@ impl Kept {
         &self.records
     }
 
-    /// The journal again.
-    pub(crate) fn into_journal(self) -> Box<dyn Journal> {
-        self.journal.into_journal()
-    }
-
     /// Goes on with it: replays it and appends `Reopened`, unless it only waits for a person or the program had ended. With a text the session goes on
     /// with that, from the last line that still exists, and `ProgramChanged` is appended in its place; one whose program
     /// has ended stays as it is. Takes as long as the machine needs for all events, on a thread for that; nothing is asked
@@ -116,6 +111,16 @@ impl Kept {
         let tools = world.tools.signatures();
         let traces = world.options.traces.clone();
         let pieces = if traces.sink.is_some() { Some(journal.pieces().await?) } else { None };
+        // Of one of which nothing but its beginning is written nothing has been asked.
+        if let ([first], None) = (&records[..], &text) {
+            let follower = Follower::begin(&records, Some(&world.options.programs))?;
+            let Follower { session: id, machine, maker, tools: known, .. } = follower;
+            let tracing = Tracing::of_kept(&traces, &records)?;
+            let mut session = Session::new(world, journal, machine, maker, (id, first.timestamp(), false));
+            session.task.tracing = tracing;
+            session.task.pending.extend((tools != known).then_some(Event::SignaturesChanged { tools }));
+            return Ok(session);
+        }
         let (world, tools, changed, replayed, tracing) = on_thread(move || {
             let signatures = || tools.iter().map(|tool| tool.signature.clone()).collect();
             let changed =
@@ -178,6 +183,16 @@ impl Session {
         let mut session = Session::new(world, journal, machine, maker, (id, time, false));
         session.task.tracing = tracing;
         Ok(session)
+    }
+
+    /// Writes its first record and runs nothing: whoever opens the journal next begins it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) async fn write_beginning(mut self) -> Result<(), SessionError> {
+        self.task.journal.flush(Durability::PowerCut).await?;
+        self.task.journal.close().await;
+        Ok(())
     }
 
     /// Goes on with the session a journal holds, with its own text ([`Kept::take_up`]).

@@ -192,8 +192,19 @@ impl From<ResidentError> for Problem {
                 | LaunchError::Equipment(_)
                 | LaunchError::Model(_)
                 | LaunchError::Gone(_),
-            )
-            | ResidentError::Ended(_) => Problem::internal(text),
+            ) => Problem::internal(text),
+            ResidentError::Ended(error) => match &*error {
+                SessionError::Journal(error) => of_journal(&error.kind, text),
+                SessionError::NoSession(_)
+                | SessionError::Change(_)
+                | SessionError::Program(_)
+                | SessionError::Replay { .. }
+                | SessionError::NoPoint(_)
+                | SessionError::TooMany { .. }
+                | SessionError::Open(_)
+                | SessionError::Draining
+                | SessionError::Vanished => Problem::internal(text),
+            },
             ResidentError::Send(error) => error.into(),
         }
     }
@@ -202,19 +213,25 @@ impl From<ResidentError> for Problem {
 impl From<JournalError> for Problem {
     fn from(error: JournalError) -> Problem {
         let text = error.to_string();
-        match error.kind {
-            JournalErrorKind::NoSession(_) => Problem::not_found(text),
-            JournalErrorKind::SessionId(_) => Problem::unprocessable(text),
-            JournalErrorKind::Unavailable { .. } => Problem::unavailable(text, 5),
-            JournalErrorKind::Held(_) | JournalErrorKind::Exists | JournalErrorKind::Fenced => Problem::conflict(text),
-            JournalErrorKind::Corrupt { .. }
-            | JournalErrorKind::Full { .. }
-            | JournalErrorKind::Format { .. }
-            | JournalErrorKind::SecretsMissing { .. }
-            | JournalErrorKind::Foreign(_)
-            | JournalErrorKind::Unsupported(_)
-            | JournalErrorKind::OtherSession { .. } => Problem::internal(text),
-        }
+        of_journal(&error.kind, text)
+    }
+}
+
+fn of_journal(kind: &JournalErrorKind, text: String) -> Problem {
+    match kind {
+        JournalErrorKind::NoSession(_) => Problem::not_found(text),
+        JournalErrorKind::SessionId(_) => Problem::unprocessable(text),
+        JournalErrorKind::Unavailable { .. } => Problem::unavailable(text, 5),
+        // Whoever asks again comes to the process that has it.
+        JournalErrorKind::Fenced => Problem::unavailable(text, 1),
+        JournalErrorKind::Held(_) | JournalErrorKind::Exists => Problem::conflict(text),
+        JournalErrorKind::Corrupt { .. }
+        | JournalErrorKind::Full { .. }
+        | JournalErrorKind::Format { .. }
+        | JournalErrorKind::SecretsMissing { .. }
+        | JournalErrorKind::Foreign(_)
+        | JournalErrorKind::Unsupported(_)
+        | JournalErrorKind::OtherSession { .. } => Problem::internal(text),
     }
 }
 

@@ -153,7 +153,7 @@ async fn holder_of(server: &Server, id: &Arc<str>) -> Option<(String, UnixStream
 async fn pass_on_to(holder: &str, stream: UnixStream, id: &str, request: Request) -> Response {
     pass_on(stream, request).await.unwrap_or_else(|error| {
         let detail = format!("process {holder} has session {id} and does not answer: {error}; try again in a moment");
-        Problem::conflict(detail).into_response()
+        Problem::unavailable(detail, 1).into_response()
     })
 }
 

@@ -123,6 +123,18 @@ class Node(Process):
     async def ready(self):
         await until_ready(self, self.address, "/readyz")
 
+    def found_no_engine(self):
+        """Whether it has ended as it must where the engine cannot be reached when it begins."""
+        return not self.is_running() and "cannot reach the engine" in self.log()[self.begins:]
+
+    def start(self):
+        self.begins = len(self.log())
+        super().start()
+
+    def kill(self):
+        if not self.found_no_engine():
+            super().kill()
+
 
 class Server(Process):
     """A Restate server. `examples/cluster/restate-server` says what all of them are started with."""

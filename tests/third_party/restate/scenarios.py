@@ -20,6 +20,15 @@ async def kill_in_turn(nodes, seconds):
         n += 1
 
 
+async def keep_running(nodes):
+    """What a service manager does: starts nodes again that found no engine when they began."""
+    while True:
+        for node in nodes:
+            if node.found_no_engine():
+                node.start()
+        await asyncio.sleep(0.2)
+
+
 async def kill_when_ready(node, seconds):
     """The only one there is: it is given a second in which it answers."""
     end = time.monotonic() + seconds
@@ -66,12 +75,15 @@ async def server_killed(run):
 
         async def chaos():
             killing = asyncio.create_task(kill_in_turn(nodes, run.seconds))
+            keeping = asyncio.create_task(keep_running(nodes))
             await asyncio.sleep(run.seconds / 3)
             servers[-1].kill()
             await asyncio.sleep(run.seconds / 3)
             servers[-1].start()
             await servers[-1].ready()
             await killing
+            await asyncio.sleep(1)
+            keeping.cancel()
 
         crowd = Crowd(run.report, world, "v", nodes, sabotage=run.sabotage)
         await disturbed(crowd, "server killed", wanted, numbers, run.seconds, chaos(), nodes)
