@@ -1,20 +1,18 @@
 //! What a server keeps beside the journals, in the engine: a session's row is in its log; directories have what is looked
 //! for by something else than an id. A directory may lag by a second.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use futures_util::{FutureExt, TryFutureExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::host::engine::Engine;
 use crate::host::engine::ingress::{Wait, new_id};
 use crate::host::engine::log::LogState;
+use crate::host::engine::node::Engine;
 use crate::host::engine::wire::{Closing, DirectoryRow, Rows};
 use crate::host::events::Mark;
 use crate::host::journal::JournalError;
@@ -28,9 +26,6 @@ const SHARDS: u64 = 64;
 /// So many directories are read at one time.
 const AT_ONCE: usize = 16;
 
-/// So long a token that was found is known without asking again.
-const KNOWN: Duration = Duration::from_secs(2);
-
 /// The directories that are one each.
 const PROGRAMS: &str = "programs";
 const TOKENS: &str = "tokens";
@@ -40,22 +35,6 @@ const STORED: &str = "stored";
 /// The ledger.
 pub(super) struct EngineLedger {
     pub(super) engine: Arc<Engine>,
-}
-
-/// Tokens that were found a moment ago: each request has one.
-#[derive(Default)]
-pub(super) struct KnownTokens(Mutex<HashMap<[u8; 32], (Instant, TokenRow)>>);
-
-impl KnownTokens {
-    fn get(&self, hash: &[u8; 32]) -> Option<TokenRow> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, (since, _)| since.elapsed() < KNOWN);
-        known.get(hash).map(|(_, token)| token.clone())
-    }
-
-    fn note(&self, token: TokenRow) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(token.hash, (Instant::now(), token));
-    }
 }
 
 /// The directory that has a session of a program.

@@ -17,17 +17,20 @@ mod ledger;
 
 mod log;
 
+mod node;
+
 mod store;
+
+mod tokens;
 
 mod visit;
 
 mod wire;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use dashmap::DashMap;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hyper::server::conn::http2;
@@ -36,34 +39,23 @@ use hyper_util::server::graceful::GracefulShutdown;
 use restate_sdk::endpoint::{Builder, Endpoint, ServiceOptions};
 use restate_sdk::hyper::HyperEndpoint;
 use restate_sdk::service::IntoServiceDefinition;
-use secrecy::SecretString;
 use tokio::net::TcpListener;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::broadcast;
 use tokio::time::{sleep, timeout};
 
-use crate::host::engine::colleagues::{Colleagues, News};
 use crate::host::engine::directory::Directory;
-use crate::host::engine::ingress::{Ingress, Wait, new_id};
-use crate::host::engine::ledger::{EngineLedger, KnownTokens};
-use crate::host::engine::log::{Log, LogState};
+use crate::host::engine::ledger::EngineLedger;
+use crate::host::engine::log::Log;
 use crate::host::engine::store::LogStore;
-use crate::host::engine::visit::{Running, Session};
-use crate::host::engine::wire::{Closing, Delivery, Visited, Watching};
-use crate::host::journal::JournalError;
-use crate::host::journal::record::RecordBody;
+use crate::host::engine::visit::Session;
 use crate::host::journal::store::Store;
-use crate::host::ledger::{Ledger, Served};
-use crate::host::residents::dispatch::{Added, Dispatch, Receipted, Told, Visit};
+use crate::host::ledger::Ledger;
+use crate::host::residents::dispatch::{Added, Dispatch, Told, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::{Keeping, Residents};
-use crate::host::session::{Receipt, SendError};
-use crate::vm::protocol::Timestamp;
+use crate::host::session::Receipt;
 
-/// So long a node is told of what is added to a session without asking again, in milliseconds.
-const WATCH: i64 = 600_000;
-
-/// So many batches of records may wait for whoever follows a session.
-const BATCHES: usize = 256;
+pub use crate::host::engine::node::{Engine, EngineOptions};
 
 /// A visit may take this long. What is too long within it (a reply, a call) has limits of its own, and a node that is
 /// gone is noticed by its connection.
@@ -72,75 +64,7 @@ const LONGEST_VISIT: Duration = Duration::from_secs(24 * 3_600);
 /// So long calls have to come to their end that have begun when the node ends.
 const LAST_CALLS: Duration = Duration::from_secs(30);
 
-/// How a node takes part.
-#[derive(Clone, Debug)]
-pub struct EngineOptions {
-    /// The engine's door for calls: `http://HOST:8080`.
-    pub ingress: String,
-    /// The address at which the other nodes reach this one: `http://10.0.0.7:7171`.
-    pub node: Arc<str>,
-    /// What the nodes know each other by.
-    pub secret: SecretString,
-}
-
-/// A node's part in it.
-pub struct Engine {
-    ingress: Ingress,
-    node: Arc<str>,
-    colleagues: Colleagues,
-    residents: OnceLock<Weak<Residents>>,
-    /// Who follows which session here.
-    followers: DashMap<Arc<str>, broadcast::Sender<Added>>,
-    /// Who waits for what comes of a delivery.
-    waiting: DashMap<Arc<str>, oneshot::Sender<Receipted>>,
-    /// The visits that this node is about.
-    visiting: DashMap<Arc<str>, Visiting>,
-    running: DashMap<Arc<str>, Running>,
-    /// The journals that this node has.
-    owned: DashMap<Arc<str>, Owned>,
-    tokens: KnownTokens,
-}
-
-/// What a visit is about.
-struct Visiting {
-    delivery: Arc<str>,
-    reply_to: Option<Arc<str>>,
-}
-
-/// A journal that this node has.
-#[derive(Clone, Copy)]
-struct Owned {
-    epoch: u64,
-    /// The number of the first record that its visit could have added.
-    first: u64,
-}
-
 impl Engine {
-    /// A node. The engine is asked whether it is there.
-    ///
-    /// # Errors
-    /// An address cannot be used, or the engine cannot be reached.
-    pub async fn join(options: EngineOptions) -> Result<Arc<Engine>, JournalError> {
-        let EngineOptions { ingress: address, node, secret } = options;
-        let wrong = |why: String| {
-            JournalError::unavailable(address.clone(), "use", why, "name an address such as http://127.0.0.1:8080")
-        };
-        let engine = Engine {
-            ingress: Ingress::at(&address).map_err(wrong)?,
-            node: node.trim_end_matches('/').into(),
-            colleagues: Colleagues::with(secret).map_err(wrong)?,
-            residents: OnceLock::new(),
-            followers: DashMap::new(),
-            waiting: DashMap::new(),
-            visiting: DashMap::new(),
-            running: DashMap::new(),
-            owned: DashMap::new(),
-            tokens: KnownTokens::default(),
-        };
-        engine.ingress.is_there().await?;
-        Ok(Arc::new(engine))
-    }
-
     /// Where a server's sessions are kept, and who decides which server has them.
     pub fn keeping(self: &Arc<Self>) -> Keeping {
         Keeping {
@@ -203,97 +127,6 @@ impl Engine {
             .bind(Directory.into_service_definition().options(calls()));
         serve_endpoint(with_keys(endpoint, keys)?.build(), listener, stop).await;
         Ok(())
-    }
-
-    fn residents(&self) -> Option<Arc<Residents>> {
-        self.residents.get().and_then(Weak::upgrade)
-    }
-
-    async fn state_of(&self, session: &str) -> Result<LogState, JournalError> {
-        self.ingress.call(("Log", session, "state"), None::<&()>, None, Wait::Briefly).await
-    }
-
-    async fn close(&self, session: &str, closing: Closing) -> Result<Option<Served>, JournalError> {
-        self.owned.remove_if(session, |_, owned| owned.epoch == closing.epoch);
-        self.ingress.call(("Log", session, "close"), Some(&closing), None, Wait::Briefly).await
-    }
-
-    /// Tells a node something, which may be this one.
-    fn tell(&self, node: &Arc<str>, news: News) {
-        if *node != self.node {
-            return self.colleagues.tell(node, news);
-        }
-        match news {
-            News::Added(session, records) => self.added(&session, records),
-            News::Receipt(delivery, receipt) => self.receipted(&delivery, receipt),
-        }
-    }
-
-    fn added(&self, session: &str, records: Arc<[crate::host::journal::record::Record]>) {
-        let follower = self.followers.get(session).map(|follower| follower.clone());
-        if follower.is_some_and(|follower| follower.send(Added { records }).is_err()) {
-            self.followers.remove_if(session, |_, follower| follower.receiver_count() == 0);
-        }
-    }
-
-    fn receipted(&self, delivery: &str, receipt: Receipted) {
-        if let Some((_, waiting)) = self.waiting.remove(delivery) {
-            // Whoever waited may have gone.
-            let _ = waiting.send(receipt);
-        }
-    }
-
-    async fn hand_in(
-        self: Arc<Self>,
-        session: Arc<str>,
-        visit: Visit,
-        held_by: Option<Arc<str>>,
-    ) -> Result<Receipt, ResidentError> {
-        if let (Some(node), Visit::Do(body)) = (held_by, &visit)
-            && let Some(receipt) = self.do_at(&node, &session, body).await
-        {
-            return receipt.into();
-        }
-        let id = new_id();
-        let (sender, receipt) = oneshot::channel();
-        self.waiting.insert(id.clone(), sender);
-        let delivery = Delivery { id: id.clone(), visit, reply_to: Some(self.node.clone()) };
-        let call =
-            self.ingress.call(("Session", &session, "deliver"), Some(&delivery), Some(&id), Wait::AsLongAsItTakes);
-        // What comes first: the node that has the visit says that it is done, or the visit has come to its end.
-        let visited = tokio::select! {
-            Ok(receipt) = receipt => receipt,
-            visited = call => visited.map(|visited: Visited| visited.receipt).inspect_err(|_| {
-                self.waiting.remove(&id);
-            })?,
-        };
-        self.waiting.remove(&id);
-        visited.into()
-    }
-
-    /// Has the node do it that has the session at this moment; none: it has it no more.
-    async fn do_at(&self, node: &Arc<str>, session: &str, wanted: &RecordBody) -> Option<Receipted> {
-        let receipt = match *node == self.node {
-            true => self.residents()?.do_here(session, wanted.clone()).await.into(),
-            false => self.colleagues.ask(node, session, wanted).await.ok()?,
-        };
-        (!matches!(receipt, Receipted::Refused(SendError::Gone(_)))).then_some(receipt)
-    }
-
-    async fn follow(
-        self: Arc<Self>,
-        session: Arc<str>,
-        stays: bool,
-    ) -> Result<broadcast::Receiver<Added>, ResidentError> {
-        let follower = self.followers.entry(session.clone());
-        let added = follower.or_insert_with(|| broadcast::channel(BATCHES).0).subscribe();
-        if stays {
-            let now = self.residents().map_or(Timestamp(0), |residents| residents.now()).0;
-            let watching = Watching { node: self.node.clone(), now, until: now.saturating_add(WATCH) };
-            let watch = self.ingress.call(("Log", &session, "watch"), Some(&watching), None, Wait::Briefly);
-            let _: bool = watch.await?;
-        }
-        Ok(added)
     }
 }
 

@@ -12,13 +12,14 @@ use tokio::sync::watch;
 
 use crate::host::engine::colleagues::News;
 use crate::host::engine::ingress::Wait;
+use crate::host::engine::node::{Engine, Visiting};
 use crate::host::engine::wire::{Closing, Delivery, Visited};
-use crate::host::engine::{Engine, Visiting};
 use crate::host::journal::JournalErrorKind;
 use crate::host::launch::LaunchError;
-use crate::host::residents::dispatch::{Left, Receipted, Visit};
+use crate::host::residents::dispatch::{Receipted, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::Standing;
+use crate::host::residents::visit::Left;
 use crate::host::session::SessionError;
 use crate::vm::protocol::Timestamp;
 
@@ -27,9 +28,6 @@ const DUE: &str = "due";
 
 /// So often a visit may fail for a fault of the session.
 const FAILURES: u32 = 5;
-
-/// A visit under way: another attempt of it at the same node waits for this one.
-pub(super) type Running = watch::Receiver<Option<Result<Visited, String>>>;
 
 /// The object.
 pub(super) struct Session {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::clock::as_millis;
 use crate::host::events::Mark;
-use crate::host::ledger::Served;
+use crate::host::ledger::rows::Served;
 use crate::vm::protocol::Timestamp;
 
 /// The most sessions that are looked at for one history, the newest first.
@@ -15,7 +15,7 @@ pub(crate) const CANDIDATES: usize = 64;
 
 /// Which row an answer is in: a text of the ledger's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowId(pub(in crate::host) Arc<str>);
+pub struct RowId(pub(crate) Arc<str>);
 
 /// An answer to a history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

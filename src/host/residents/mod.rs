@@ -15,6 +15,8 @@ mod opening;
 
 pub mod standing;
 
+pub mod visit;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};

@@ -147,7 +147,12 @@ impl Residents {
             None => (self.held_for(kept.records()).await?, None),
         };
         let taken = async {
-            let session = kept.take_up(held.opened.world.clone(), text).await?;
+            let world = held.opened.world.clone();
+            // Whoever hears of a session that several servers share hears what its records say.
+            let session = match self.dispatch.is_some() && kept.records().len() == 1 && text.is_none() {
+                true => kept.begin(world)?,
+                false => kept.take_up(world, text).await?,
+            };
             // From here on its row says that a process has it; until here it says how it stood.
             let number = self.ledger.take_up(id.clone()).await?;
             Ok((session, number.ok_or_else(|| ResidentError::NoSession(id.clone()))?))

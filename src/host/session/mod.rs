@@ -20,6 +20,8 @@ mod listeners;
 
 mod present;
 
+mod report;
+
 mod still;
 
 mod task;
@@ -98,6 +100,21 @@ impl Kept {
         &self.records
     }
 
+    /// Begins it, if nothing but its beginning is written, and nobody has heard of anything: all that it does is told.
+    ///
+    /// # Errors
+    /// As for [`Kept::take_up`].
+    pub(crate) fn begin(self, world: World) -> Result<Session, SessionError> {
+        let Kept { journal, records } = self;
+        let follower = Follower::begin(&records, Some(&world.options.programs))?;
+        let Follower { session: id, machine, maker, time, tools: known, .. } = follower;
+        let (tools, tracing) = (world.tools.signatures(), Tracing::of_kept(&world.options.traces, &records)?);
+        let mut session = Session::new(world, journal, machine, maker, (id, time, false));
+        session.task.tracing = tracing;
+        session.task.pending.extend((tools != known).then_some(Event::SignaturesChanged { tools }));
+        Ok(session)
+    }
+
     /// Goes on with it: replays it and appends `Reopened`, unless it only waits for a person or the program had ended. With a text the session goes on
     /// with that, from the last line that still exists, and `ProgramChanged` is appended in its place; one whose program
     /// has ended stays as it is. Takes as long as the machine needs for all events, on a thread for that; nothing is asked
@@ -111,16 +128,6 @@ impl Kept {
         let tools = world.tools.signatures();
         let traces = world.options.traces.clone();
         let pieces = if traces.sink.is_some() { Some(journal.pieces().await?) } else { None };
-        // Of one of which nothing but its beginning is written nothing has been asked.
-        if let ([first], None) = (&records[..], &text) {
-            let follower = Follower::begin(&records, Some(&world.options.programs))?;
-            let Follower { session: id, machine, maker, tools: known, .. } = follower;
-            let tracing = Tracing::of_kept(&traces, &records)?;
-            let mut session = Session::new(world, journal, machine, maker, (id, first.timestamp(), false));
-            session.task.tracing = tracing;
-            session.task.pending.extend((tools != known).then_some(Event::SignaturesChanged { tools }));
-            return Ok(session);
-        }
         let (world, tools, changed, replayed, tracing) = on_thread(move || {
             let signatures = || tools.iter().map(|tool| tool.signature.clone()).collect();
             let changed =

@@ -13,8 +13,8 @@ use tokio::time::{Instant, Sleep};
 use crate::host::classify::questions::Questions;
 use crate::host::debug::control::{Attached, Command};
 use crate::host::debug::stepping::Reason;
+use crate::host::events::PublicEvent;
 use crate::host::events::make::EventMaker;
-use crate::host::events::{PublicEvent, Summary};
 use crate::host::journal::Durability;
 use crate::host::journal::record::RecordBody;
 use crate::host::journal::tail::TailBuffer;
@@ -23,14 +23,12 @@ use crate::host::replay::error::SessionError;
 use crate::host::replay::messages::MessageIds;
 use crate::host::replay::{Stop, tells_waiting};
 use crate::host::session::calls::Calls;
-use crate::host::session::handle::{EndResult, Ending};
+use crate::host::session::handle::EndResult;
 use crate::host::session::input::{Due, Input};
 use crate::host::session::listeners::Publisher;
-use crate::host::session::present::Present;
 use crate::host::session::traced::Tracing;
 use crate::host::session::turns::{Schemas, Turns, moment_after};
 use crate::host::session::world::World;
-use crate::host::summary::SkippedWire;
 use crate::vm::Machine;
 use crate::vm::protocol::{
     Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartTurn, TimerId, Timestamp, TurnId,
@@ -97,7 +95,7 @@ pub(crate) struct Timer {
     due: Instant,
     /// The same by the session's clock: so timers that run out together do so in the order in which they began, however
     /// long it took to begin them.
-    at: Timestamp,
+    pub(super) at: Timestamp,
     /// A trigger's: it alone is no reason to go on when nobody can say anything any more.
     is_background: bool,
 }
@@ -562,45 +560,5 @@ impl Task {
         }
         let event = Arc::new(PublicEvent { time: self.time, ..event });
         self.listeners.retain(|publisher| publisher.push(&event));
-    }
-
-    fn present(&self) -> Present {
-        let view = Arc::new(self.machine.view());
-        let counters = &view.counters;
-        let usage = Usage {
-            prompt_tokens: counters.prompt_tokens,
-            cached_tokens: counters.cached_tokens,
-            completion_tokens: counters.completion_tokens,
-        };
-        let cost = self.world.options.prices.cost(&self.world.llm.id(), &usage);
-        let program = self.machine.program().clone();
-        let due = self.timers.iter().map(|timer| timer.at).min();
-        Present { view, program, mark: self.maker.mark(), time: self.time, cost, due }
-    }
-
-    fn ending(&mut self, outcome: Option<Outcome>) -> Ending {
-        let present = self.present();
-        let view = &present.view;
-        let word = match (&outcome, &view.wait) {
-            (Some(Outcome::Done { .. }), _) => "finished",
-            (Some(Outcome::Failed(_)), _) => "failed",
-            (None, Some(wait)) if wait.is_for_person() => "waiting",
-            (None, _) => "stopped",
-        };
-        let wall_ms = u64::try_from(self.world.clock.now().0 - self.since.0).unwrap_or(0);
-        let cancellations = self.turns.cancellations();
-        let summary = Summary {
-            cost: present.cost,
-            cancels: cancellations.n,
-            cancel_us: cancellations.mean_us(),
-            cancel_max_us: cancellations.longest_us(),
-            skipped: SkippedWire::of(view),
-            ..Summary::new(&view.counters, word, wall_ms)
-        };
-        tracing::info!(session = &*self.id, outcome = word, turns = summary.turns, "the session's task ends");
-        let mut left_over = self.world.llm.left_over();
-        left_over.extend(self.world.classifier.left_over());
-        let Present { view, program, mark, time, cost: _, due } = present;
-        Ending { outcome, view, program, mark, time, summary, left_over, due }
     }
 }

@@ -99,11 +99,11 @@ impl Running {
             let address = listener.local_addr().unwrap();
             (residents, listener, address)
         });
-        let ledger = residents.ledger().clone();
+        let ledger = residents.ledger();
         for (name, role) in tokens {
-            runtime.block_on(add_token(&ledger, name, *role));
+            runtime.block_on(add_token(ledger, name, *role));
         }
-        let access = runtime.block_on(Access::new(&ledger, options.has_strangers(), false)).unwrap();
+        let access = runtime.block_on(Access::new(ledger, options.has_strangers(), false)).unwrap();
         let server = Server::new(residents.clone(), options, access, address, [7; 64]);
         let (stop, stopped) = oneshot::channel::<()>();
         let handle = runtime.handle().clone();

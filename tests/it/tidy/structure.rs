@@ -60,6 +60,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
             &["config", "debuggee", "mutants", "sessions"],
             &["launch"],
             &["embed", "eval", "residents"],
+            &["engine"],
             &["lib"],
         ],
     ),

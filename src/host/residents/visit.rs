@@ -1,0 +1,122 @@
+//! Visits of sessions at this server ([`crate::host::residents::dispatch`]).
+
+use std::sync::Arc;
+
+use crate::host::journal::record::{Record, RecordBody};
+use crate::host::launch::{Opened, StartOptions};
+use crate::host::replay::replay;
+use crate::host::residents::Residents;
+use crate::host::residents::dispatch::{Dispatch, Visit};
+use crate::host::residents::error::ResidentError;
+use crate::host::session::{Deed, Kept, Receipt, SendError, SessionError, SessionGone};
+use crate::vm::protocol::{Timestamp, Wait};
+
+/// How a visit left its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// When it must be visited again, whoever wants it.
+    pub due: Option<Timestamp>,
+}
+
+impl Residents {
+    /// Visits a session here. `told` hears what came of it when that is in the journal.
+    ///
+    /// # Errors
+    /// It cannot be visited here: there is no room, this server has no such program or tool, its journal cannot be opened
+    /// or written, or another visit has taken it over. What is no matter of this server is told to `told`.
+    pub async fn visit(
+        self: &Arc<Self>,
+        id: &Arc<str>,
+        visit: &Visit,
+        told: impl FnOnce(Result<Receipt, SendError>) + Send,
+    ) -> Result<Left, ResidentError> {
+        self.check_open()?;
+        let mut known = None;
+        let opened = self.sessions.open_or_resume(id, async || {
+            let journal = self.store.open(id).await?;
+            let first = self.dispatch.as_ref().map_or(u64::MAX, |dispatch| dispatch.first_record(id));
+            let kept = Kept::read(journal).await?;
+            if let Visit::Do(wanted) = visit {
+                known = done_before(kept.records(), first, wanted)?;
+            }
+            match visit {
+                Visit::Migrate(program) => self.take_up(id, kept, Some(&*self.program(program)?)).await,
+                Visit::Do(_) | Visit::Wake => self.take_up(id, kept, None).await,
+            }
+        });
+        let handle = opened.await?;
+        let let_go = self.doors.get(id).map(|door| door.let_go.clone());
+        match visit {
+            Visit::Do(body) => {
+                let receipt = match (known, Deed::of_record(RecordBody::clone(body))) {
+                    (Some(receipt), _) => Ok(receipt),
+                    (None, Some((deed, by))) => match by {
+                        Some(by) => handle.on_behalf_of(by).deliver(deed).await,
+                        None => handle.deliver(deed).await,
+                    },
+                    (None, None) => Err(SessionGone.into()),
+                };
+                told(receipt);
+            }
+            Visit::Migrate(_) | Visit::Wake => {
+                // Seen when all is flushed.
+                let mark = handle.present().await?.mark;
+                told(Ok(Receipt { mark, is_repeated: false }));
+            }
+        }
+        // One that has ended has been let go.
+        let _ = handle.leave().await;
+        let ending = handle.outcome().await?;
+        if let Some(let_go) = let_go {
+            let_go.cancelled().await;
+        }
+        let waits = |wait: &Wait| wait.is_for_person() || matches!(wait, Wait::Timer(_));
+        match ending.outcome.is_some() || ending.view.wait.as_ref().is_some_and(waits) {
+            true => Ok(Left { due: ending.due }),
+            // It was stopped in the middle, as this process is about to end.
+            false => Err(SessionError::Draining.into()),
+        }
+    }
+
+    /// Does something to a session that is live here, for another server.
+    ///
+    /// # Errors
+    /// It is not here (any more), or nothing was done.
+    pub async fn do_here(&self, id: &str, wanted: RecordBody) -> Result<Receipt, SendError> {
+        let (Some(handle), Some((deed, by))) = (self.sessions.get(id), Deed::of_record(wanted)) else {
+            return Err(SessionGone.into());
+        };
+        match by {
+            Some(by) => handle.on_behalf_of(by).deliver(deed).await,
+            None => handle.deliver(deed).await,
+        }
+    }
+
+    /// Writes a session's beginning, with the text and the tools that this server has, and has some server go on with it.
+    pub(super) async fn begin_somewhere(
+        &self,
+        dispatch: &dyn Dispatch,
+        opened: Arc<Opened>,
+        options: StartOptions,
+    ) -> Result<(), ResidentError> {
+        let id = options.id.clone();
+        let held = self.held(opened).await?;
+        let written = async {
+            let journal = self.store.open(&id).await?;
+            Ok::<_, ResidentError>(held.opened.start(journal, options)?.write_beginning().await?)
+        };
+        let written = written.await;
+        held.close().await;
+        written?;
+        dispatch.hand_in(id, Visit::Wake, None).await.map(|_| ())
+    }
+}
+
+/// What was wanted is in the journal since an earlier attempt of this visit: then what its doer is told of it.
+fn done_before(records: &[Record], first: u64, wanted: &RecordBody) -> Result<Option<Receipt>, ResidentError> {
+    let Some(index) = records.iter().position(|record| record.seq >= first && record.body == *wanted) else {
+        return Ok(None);
+    };
+    let mark = replay(&records[..index], None)?.maker.mark();
+    Ok(Some(Receipt { mark, is_repeated: false }))
+}
