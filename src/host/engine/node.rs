@@ -26,6 +26,9 @@ const WATCH: i64 = 600_000;
 /// So many batches of records may wait for whoever follows a session.
 const BATCHES: usize = 256;
 
+/// So many more sessions are followed before it is looked which nobody follows any more.
+const MANY: usize = 64;
+
 /// How a node takes part.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
@@ -179,6 +182,10 @@ impl Engine {
         session: Arc<str>,
         stays: bool,
     ) -> Result<broadcast::Receiver<Added>, ResidentError> {
+        // Those that nobody listens to any more go now and then.
+        if self.followers.len() % MANY == MANY - 1 {
+            self.followers.retain(|_, follower| follower.receiver_count() > 0);
+        }
         let follower = self.followers.entry(session.clone());
         let added = follower.or_insert_with(|| broadcast::channel(BATCHES).0).subscribe();
         if stays {

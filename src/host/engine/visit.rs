@@ -125,7 +125,8 @@ impl Engine {
             }
         };
         let left = std::panic::AssertUnwindSafe(residents.visit(&session, &visit, told)).catch_unwind().await;
-        self.visiting.remove(&session);
+        // Another visit may have come while this one was already another node's.
+        self.visiting.remove_if(&session, |_, visiting| visiting.delivery == id);
         let error = match left {
             Ok(Ok(Left { due })) => return Ok(Visited { receipt, due: due.map(|Timestamp(due)| due) }),
             Ok(Err(error)) => error,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::host::events::{Mark, PublicBody, PublicEvent};
 use crate::host::journal::JournalErrorKind;
@@ -33,8 +33,13 @@ const ATTEMPTS: usize = 8;
 /// After so long a log that could not be read is read again.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// So often a log is looked at of which nothing is heard: what another server tells of it may be lost.
+/// After so long a log is looked at of which nothing is heard, then after twice as long, and so on: what another server
+/// tells of it may be lost.
 const LOOK: Duration = Duration::from_secs(5);
+const LONGEST_LOOK: Duration = Duration::from_secs(60);
+
+/// After so long a quiet session is followed afresh: servers tell each other for a time only.
+const AFRESH: Duration = Duration::from_secs(300);
 
 /// What somebody hears of a session.
 #[derive(Clone, Debug)]
@@ -108,7 +113,8 @@ impl Residents {
             self.check_room()?;
         }
         if let Some(dispatch) = &self.dispatch {
-            let visit = Visit::Do(Box::new(deed.record(Some(by.clone()))));
+            // It may be handed in twice, to the server that has the session and then to all.
+            let visit = Visit::Do(Box::new(deed.named().record(Some(by.clone()))));
             let receipt = dispatch.hand_in(served.session.clone(), visit, served.held_by.clone()).await?;
             return Ok((receipt, None));
         }
@@ -239,22 +245,34 @@ impl Feed {
             Ok(past) => past,
             Err(end) => return Ok(end),
         };
+        let (since, mut look) = (Instant::now(), LOOK);
+        let mut next = past.as_ref().map_or(1, Retelling::next_seq);
         loop {
             let records = tokio::select! {
                 biased;
                 () = self.sender.closed() => return Ok(End::Gone),
                 () = draining.cancelled() => return Ok(End::Task),
-                added = timeout(LOOK, added.recv()) => match added {
+                added = timeout(look, added.recv()) => match added {
                     Ok(Ok(Added { records })) => records,
                     // Too much came at once, or what is added is not told any more.
                     Ok(Err(_)) => return Ok(End::Task),
+                    Err(_) if since.elapsed() > AFRESH => return Ok(End::Task),
                     // What was told may be lost on its way.
                     Err(_) => {
-                        let from = past.as_ref().map_or(1, Retelling::next_seq);
-                        residents.store.read(&id, from).try_collect::<Vec<_>>().await?.into()
+                        let read = residents.store.read(&id, next).try_collect::<Vec<_>>().await;
+                        match read {
+                            Err(error) if matches!(error.kind, JournalErrorKind::NoSession(_)) => [].into(),
+                            read => read?.into(),
+                        }
                     }
                 },
             };
+            if records.is_empty() {
+                // Nobody says anything: the machine that follows costs memory, and is there again when somebody does.
+                (past, look) = (None, (look * 2).min(LONGEST_LOOK));
+                continue;
+            }
+            look = LOOK;
             for record in records.iter() {
                 let events = match &mut past {
                     Some(past) => past.add(record)?,
@@ -265,6 +283,7 @@ impl Feed {
                     }
                     None => return Ok(End::Task),
                 };
+                next = record.seq + 1;
                 for event in events {
                     if let Some(end) = self.tell(Arc::new(event)).await {
                         return Ok(end);

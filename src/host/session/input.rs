@@ -89,6 +89,15 @@ pub enum Deed {
 }
 
 impl Deed {
+    /// The same with an id of its own, if it is something that is taken once by its id.
+    #[must_use]
+    pub(crate) fn named(mut self) -> Deed {
+        if let Deed::Message { id, .. } | Deed::Signal(Signal { id, .. }) = &mut self {
+            id.get_or_insert_with(|| format!("{:032x}", fastrand::u128(..)).into());
+        }
+        self
+    }
+
     /// What a journal has of it, done by this person.
     pub fn record(&self, by: Option<Arc<str>>) -> RecordBody {
         match self.clone() {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::Request;
+use axum::routing::get;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -19,6 +20,8 @@ use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
 use crate::serve::http::access::caller::Peer;
+use crate::serve::http::door;
+use crate::serve::http::problem::Problem;
 use crate::serve::http::relay::{Relayed, Socket};
 use crate::serve::http::routes;
 use crate::serve::http::server::Server;
@@ -35,6 +38,23 @@ const WRITE: Duration = Duration::from_secs(30);
 
 /// So often what is counted is tidied, and it is looked whether there are tokens now.
 const TIDY: Duration = Duration::from_secs(2);
+
+/// Answers on a listener until something has come to its end before which nothing can be served: that the process runs, and
+/// that it is not ready.
+///
+/// # Errors
+/// The listener cannot be used.
+pub async fn serve_meanwhile(listener: &TcpListener, until: impl Future<Output = ()>) -> io::Result<()> {
+    let same = rustix::io::dup(listener)?;
+    let same = TcpListener::from_std(same.into())?;
+    let why = "this node cannot serve yet: `playhouse engine register` has not told the engine of it";
+    let not_yet = move || async move { Problem::unavailable(why, 1) };
+    let router = axum::Router::new().route("/healthz", get(door::healthy)).fallback(not_yet);
+    tokio::select! {
+        served = axum::serve(same, router).into_future() => served,
+        () = until => Ok(()),
+    }
+}
 
 /// Who has connected.
 enum Connected {

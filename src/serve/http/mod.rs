@@ -53,5 +53,6 @@ mod sessions;
 
 pub(crate) mod wire;
 
+pub use crate::serve::http::listen::serve_meanwhile;
 pub use crate::serve::http::routes::as_markdown as routes_as_markdown;
 pub use crate::serve::http::server::Server;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sessions on many nodes, whatever dies: `drive.py`, with the Restate server from npm. PLAYHOUSE is built with
-# `--features restate`. What stands behind CACHE goes to drive.py: numbers of scenarios, `--sessions 50`.
+# `--features restate`. What stands after CACHE goes to drive.py: numbers of scenarios, `--sessions 50`.
 #     tests/third_party/restate/run.sh PLAYHOUSE CACHE [ARGUMENT…]
 # The last line is `N passed, M failed`.
 set -euo pipefail

@@ -30,9 +30,9 @@ use crate::serve::cli::machinery::offer::{Home, busy_runtime, ended, offer, resi
 use crate::serve::cli::machinery::output::table;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::machinery::world::{LiveArguments, journal_failure};
-use crate::serve::http::Server;
 use crate::serve::http::access::tokens::Access;
 use crate::serve::http::access::{Role, tokens};
+use crate::serve::http::{Server, serve_meanwhile};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -153,10 +153,12 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     };
     let Home { keeping, key, words, joins } = home;
     let (residents, options) = offer(console, &arguments.world, &arguments.programs, keeping).await?;
+    let listener = listen("--listen", arguments.listen, arguments.reuse_port)?;
     // From here on the engine can be told where this node is.
     let joined = joins.map(|join| join(&residents));
     if joined.is_some() {
-        until_registered(console, &residents).await;
+        let registered = until_registered(console, &residents);
+        serve_meanwhile(&listener, registered).await.map_err(|cause| Failure::failed(format!("--listen: {cause}")))?;
     }
     let access = Access::new(residents.ledger(), options.has_strangers(), arguments.no_auth_i_know).await;
     let access = access.map_err(journal_failure)?;
@@ -177,7 +179,6 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
             )));
         }
     }
-    let listener = listen("--listen", arguments.listen, arguments.reuse_port)?;
     let metrics = arguments.metrics.map(|address| listen("--metrics", address, arguments.reuse_port)).transpose()?;
     let address = listener.local_addr().map_err(|cause| Failure::failed(format!("--listen: {cause}")))?;
     let server = Server::new(residents.clone(), options, access, address, key);
