@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::clock::as_millis;
 use crate::host::events::Mark;
+use crate::host::ledger::millis::as_millis;
 use crate::host::ledger::rows::Served;
 use crate::vm::protocol::Timestamp;
 

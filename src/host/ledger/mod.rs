@@ -3,6 +3,8 @@
 
 pub mod answers;
 
+mod millis;
+
 mod rows;
 
 pub mod sqlite;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::clock::{as_millis, as_millis_if_any};
+use crate::host::ledger::millis::{as_millis, as_millis_if_any};
 use crate::vm::protocol::Timestamp;
 
 /// A session that is served.

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use futures_util::TryStreamExt;
+
 use crate::host::journal::record::{Record, RecordBody};
 use crate::host::launch::{Opened, StartOptions};
 use crate::host::replay::replay;
 use crate::host::residents::Residents;
 use crate::host::residents::dispatch::{Dispatch, Visit};
 use crate::host::residents::error::ResidentError;
-use crate::host::session::{Deed, Kept, Receipt, SendError, SessionError, SessionGone};
+use crate::host::session::{Deed, Kept, Receipt, SendError, SessionError, SessionGone, SessionHandle};
 use crate::vm::protocol::{Timestamp, Wait};
 
 /// How a visit left its session.
@@ -35,10 +37,13 @@ impl Residents {
         let opened = self.sessions.open_or_resume(id, async || {
             let journal = self.store.open(id).await?;
             let first = self.dispatch.as_ref().map_or(u64::MAX, |dispatch| dispatch.first_record(id));
-            let kept = Kept::read(journal).await?;
-            if let Visit::Do(wanted) = visit {
-                known = done_before(kept.records(), first, wanted)?;
+            if let Visit::Do(wanted) = visit
+                && first < journal.next_seq()
+            {
+                let pieces: Vec<Record> = self.store.read(id, 1).try_collect().await?;
+                known = done_before(&pieces, first, wanted)?;
             }
+            let kept = Kept::read(journal).await?;
             match visit {
                 Visit::Migrate(program) => self.take_up(id, kept, Some(&*self.program(program)?)).await,
                 Visit::Do(_) | Visit::Wake => self.take_up(id, kept, None).await,
@@ -48,15 +53,10 @@ impl Residents {
         let let_go = self.doors.get(id).map(|door| door.let_go.clone());
         match visit {
             Visit::Do(body) => {
-                let receipt = match (known, Deed::of_record(RecordBody::clone(body))) {
-                    (Some(receipt), _) => Ok(receipt),
-                    (None, Some((deed, by))) => match by {
-                        Some(by) => handle.on_behalf_of(by).deliver(deed).await,
-                        None => handle.deliver(deed).await,
-                    },
-                    (None, None) => Err(SessionGone.into()),
-                };
-                told(receipt);
+                told(match known {
+                    Some(receipt) => Ok(receipt),
+                    None => deliver(&handle, RecordBody::clone(body)).await,
+                });
             }
             Visit::Migrate(_) | Visit::Wake => {
                 // Seen when all is flushed.
@@ -83,13 +83,7 @@ impl Residents {
     /// # Errors
     /// It is not here (any more), or nothing was done.
     pub async fn do_here(&self, id: &str, wanted: RecordBody) -> Result<Receipt, SendError> {
-        let (Some(handle), Some((deed, by))) = (self.sessions.get(id), Deed::of_record(wanted)) else {
-            return Err(SessionGone.into());
-        };
-        match by {
-            Some(by) => handle.on_behalf_of(by).deliver(deed).await,
-            None => handle.deliver(deed).await,
-        }
+        deliver(&self.sessions.get(id).ok_or(SessionGone)?, wanted).await
     }
 
     /// Writes a session's beginning, with the text and the tools that this server has, and has some server go on with it.
@@ -112,7 +106,15 @@ impl Residents {
     }
 }
 
-/// What was wanted is in the journal since an earlier attempt of this visit: then what its doer is told of it.
+/// Does what a journal has of it.
+async fn deliver(handle: &SessionHandle, wanted: RecordBody) -> Result<Receipt, SendError> {
+    let (deed, by) = Deed::of_record(wanted).ok_or(SessionGone)?;
+    let handle = by.map_or_else(|| handle.clone(), |by| handle.on_behalf_of(by));
+    handle.deliver(deed).await
+}
+
+/// What was wanted is in the journal since an earlier attempt of this visit: then what its doer is told of it. The records
+/// are as they were written, for the number is one of those.
 fn done_before(records: &[Record], first: u64, wanted: &RecordBody) -> Result<Option<Receipt>, ResidentError> {
     let Some(index) = records.iter().position(|record| record.seq >= first && record.body == *wanted) else {
         return Ok(None);

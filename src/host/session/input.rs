@@ -91,7 +91,7 @@ pub enum Deed {
 impl Deed {
     /// The same with an id of its own, if it is something that is taken once by its id.
     #[must_use]
-    pub(crate) fn named(mut self) -> Deed {
+    pub fn named(mut self) -> Deed {
         if let Deed::Message { id, .. } | Deed::Signal(Signal { id, .. }) = &mut self {
             id.get_or_insert_with(|| format!("{:032x}", fastrand::u128(..)).into());
         }

@@ -104,7 +104,7 @@ impl Kept {
     ///
     /// # Errors
     /// As for [`Kept::take_up`].
-    pub(crate) fn begin(self, world: World) -> Result<Session, SessionError> {
+    pub fn begin(self, world: World) -> Result<Session, SessionError> {
         let Kept { journal, records } = self;
         let follower = Follower::begin(&records, Some(&world.options.programs))?;
         let Follower { session: id, machine, maker, time, tools: known, .. } = follower;
@@ -196,7 +196,7 @@ impl Session {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(crate) async fn write_beginning(mut self) -> Result<(), SessionError> {
+    pub async fn write_beginning(mut self) -> Result<(), SessionError> {
         self.task.journal.flush(Durability::PowerCut).await?;
         self.task.journal.close().await;
         Ok(())
