@@ -1,5 +1,6 @@
 //! Runs the real binary, in a folder of its own that also holds its sessions.
 
+use regex::Regex;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -202,4 +203,11 @@ impl Done {
     pub(crate) fn then(&self) -> Run {
         Run { folder: self.folder.clone(), arguments: Vec::new(), stdin: String::new(), variables: Vec::new() }
     }
+}
+
+/// What a command has printed, without what differs from run to run.
+pub(crate) fn masked(text: &str) -> String {
+    let times = Regex::new(r"\d{4}-\d\d-\d\d[T ][\d:]+(?:Z|\+00:00)?").unwrap();
+    let lengths = Regex::new(r"\b\d+ ms\b").unwrap();
+    lengths.replace_all(&times.replace_all(text, "TIME"), "MS ms").into_owned()
 }
