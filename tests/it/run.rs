@@ -1,12 +1,12 @@
 //! Runs the real binary, in a folder of its own that also holds its sessions.
 
-use regex::Regex;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 
+use regex::Regex;
 use tempfile::TempDir;
 
 /// One run of the binary, before it.
