@@ -22,6 +22,8 @@ mod declared_tool;
 mod documents;
 mod embed;
 mod embedded;
+#[cfg(feature = "restate")]
+mod engine;
 mod equipment;
 mod evaluate;
 mod events;

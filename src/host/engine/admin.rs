@@ -62,7 +62,10 @@ impl Admin {
     /// # Errors
     /// An address cannot be used, in words.
     pub fn of(ingress: &str, address: Option<&str>) -> Result<Admin, String> {
-        let parse = |text: &str| text.parse::<Url>().map_err(|error| format!("{text} is no address: {error}"));
+        let parse = |text: &str| {
+            text.parse::<Url>()
+                .map_err(|error| format!("{text} is no address: {error}; name one such as http://127.0.0.1:9070"))
+        };
         let address = match address {
             Some(address) => parse(address)?,
             None => {
@@ -81,7 +84,11 @@ impl Admin {
     /// # Errors
     /// It cannot be reached, or cannot reach them; in words.
     pub async fn register(&self, uri: &str, force: bool) -> Result<Vec<String>, String> {
-        let answer = self.ask(Method::POST, &["deployments"], Some(&json!({"uri": uri, "force": force}))).await?;
+        let answer = self.ask(Method::POST, &["deployments"], Some(&json!({"uri": uri, "force": force}))).await;
+        let answer = answer.map_err(|why| match why.contains("401") {
+            true => format!("{why}; start the node with this engine's key, if it has one (--engine-key)"),
+            false => why,
+        })?;
         let services = answer["services"].as_array().cloned().unwrap_or_default();
         let names: Vec<String> =
             services.iter().filter_map(|service| service["name"].as_str()).map(str::to_owned).collect();

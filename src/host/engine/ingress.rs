@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::{Client, StatusCode, Url};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::host::journal::JournalError;
@@ -87,9 +87,34 @@ impl Ingress {
         id: Option<&str>,
         wait: Wait,
     ) -> Result<T, JournalError> {
+        self.ask(&[object, key, handler], body, id, wait).await
+    }
+
+    /// The same, when its time comes: nobody waits for the answer.
+    ///
+    /// # Errors
+    /// As for [`Ingress::call`]: nothing is handed in then.
+    pub(super) async fn send(
+        &self,
+        (object, key, handler): (&str, &str, &str),
+        body: &(impl Serialize + Sync),
+        id: &str,
+    ) -> Result<(), JournalError> {
+        let path = [object, key, handler, "send"];
+        self.ask(&path, Some(body), Some(id), Wait::Briefly).await.map(|IgnoredAny| ())
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: Option<&(impl Serialize + Sync)>,
+        id: Option<&str>,
+        wait: Wait,
+    ) -> Result<T, JournalError> {
+        let object = path.first().copied().unwrap_or_default();
         let mut url = self.address.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend([object, key, handler]);
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
         }
         let deadline = Instant::now() + PATIENCE;
         loop {

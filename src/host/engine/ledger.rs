@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::host::engine::ingress::{Wait, new_id};
-use crate::host::engine::log::LogState;
+use crate::host::engine::log_state::LogState;
 use crate::host::engine::node::Engine;
 use crate::host::engine::wire::{Closing, DirectoryRow, Rows};
 use crate::host::events::Mark;
@@ -142,12 +142,17 @@ impl Engine {
         Ok(rows.into_iter().map(|(_, served)| served).collect())
     }
 
-    /// Keeps a session's row where it is looked for; a moment later.
+    /// Keeps a session's row where it is looked for.
+    async fn put_row(&self, served: &Served) -> Result<(), JournalError> {
+        let directory = sessions_of(&served.program, &served.session);
+        self.put(&directory, &served.session, served, false).await.map(|_| ())
+    }
+
+    /// The same, a moment later.
     fn note(self: &Arc<Self>, served: Served) {
         let engine = self.clone();
         tokio::spawn(async move {
-            let directory = sessions_of(&served.program, &served.session);
-            if let Err(error) = engine.put(&directory, &served.session, &served, false).await {
+            if let Err(error) = engine.put_row(&served).await {
                 tracing::warn!(session = &*served.session, %error, "the session is not in its directory as it stands");
             }
         });
@@ -191,6 +196,13 @@ fn row_of(session: &str, began: &str) -> String {
 }
 
 impl EngineLedger {
+    /// Takes over the row of a session that another ledger had. It is served when all else is kept.
+    pub(super) async fn take_over(&self, served: &Served) -> Result<(), JournalError> {
+        self.engine.put(PROGRAMS, &served.program, &(), false).await?;
+        self.engine.put_row(served).await?;
+        self.serve(served, true).await.map(|_| ())
+    }
+
     async fn state(&self, session: &str) -> Result<LogState, JournalError> {
         self.engine.state_of(session).await
     }

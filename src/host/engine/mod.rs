@@ -11,11 +11,15 @@ mod colleagues;
 
 mod directory;
 
+pub mod import;
+
 mod ingress;
 
 mod ledger;
 
 mod log;
+
+pub mod log_state;
 
 mod node;
 
@@ -25,7 +29,7 @@ mod tokens;
 
 mod visit;
 
-mod wire;
+pub mod wire;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -89,23 +93,26 @@ impl Engine {
     ///
     /// # Errors
     /// One is none, in words.
-    pub fn check_keys(&self, keys: &[String]) -> Result<(), String> {
+    pub fn check_keys(keys: &[String]) -> Result<(), String> {
         with_keys(Endpoint::builder(), keys).map(|_| ())
     }
 
-    /// Serves the engine's calls until `stop`. With keys, only those of an engine that has one of them.
+    /// Serves the engine's calls until `stop`. With keys, only those of an engine that has one of them. Without residents
+    /// this node keeps sessions and visits none: other nodes do.
     ///
     /// # Errors
     /// A key is none, in words.
     pub async fn serve(
         self: Arc<Self>,
-        residents: &Arc<Residents>,
+        residents: Option<&Arc<Residents>>,
         listener: TcpListener,
         keys: &[String],
         stop: impl Future<Output = ()>,
     ) -> Result<(), String> {
-        // Once: a node has one server.
-        let _ = self.residents.set(Arc::downgrade(residents));
+        if let Some(residents) = residents {
+            // Once: a node has one server.
+            let _ = self.residents.set(Arc::downgrade(residents));
+        }
         let visits = ServiceOptions::new()
             .journal_retention(Duration::ZERO)
             .inactivity_timeout(LONGEST_VISIT)
@@ -118,12 +125,15 @@ impl Engine {
         // Nothing of it is read there later, and what is asked twice is asked within seconds.
         let calls = || {
             let brief = ServiceOptions::new().journal_retention(Duration::ZERO);
+            // Somebody waits: a call that a dying node has lost is soon made at another one.
+            let brief = brief.retry_policy_initial_interval(Duration::from_millis(50));
+            let brief = brief.retry_policy_exponentiation_factor(2.0).retry_policy_max_interval(Duration::from_secs(2));
             brief.idempotency_retention(Duration::from_secs(60))
         };
         let session = Session { engine: self.clone() };
         let endpoint = Endpoint::builder()
             .bind(session.into_service_definition().options(visits))
-            .bind(Log.into_service_definition().options(calls()))
+            .bind(Log { room: self.room }.into_service_definition().options(calls()))
             .bind(Directory.into_service_definition().options(calls()));
         serve_endpoint(with_keys(endpoint, keys)?.build(), listener, stop).await;
         Ok(())

@@ -8,7 +8,7 @@ use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::host::engine::colleagues::{Colleagues, News};
 use crate::host::engine::ingress::{Ingress, Wait, new_id};
-use crate::host::engine::log::LogState;
+use crate::host::engine::log_state::LogState;
 use crate::host::engine::tokens::KnownTokens;
 use crate::host::engine::wire::{Closing, Delivery, Visited, Watching};
 use crate::host::journal::JournalError;
@@ -38,10 +38,13 @@ pub struct EngineOptions {
     pub node: Arc<str>,
     /// What the nodes know each other by.
     pub secret: SecretString,
+    /// So many bytes of records a session may have: [`ROOM`](crate::host::engine::wire::ROOM) is what the engine's own limit leaves.
+    pub room: u64,
 }
 
 /// A node's part in it.
 pub struct Engine {
+    pub(super) room: u64,
     pub(super) ingress: Ingress,
     pub(super) node: Arc<str>,
     pub(super) colleagues: Colleagues,
@@ -82,11 +85,12 @@ impl Engine {
     /// # Errors
     /// An address cannot be used, or the engine cannot be reached.
     pub async fn join(options: EngineOptions) -> Result<Arc<Engine>, JournalError> {
-        let EngineOptions { ingress: address, node, secret } = options;
+        let EngineOptions { ingress: address, node, secret, room } = options;
         let wrong = |why: String| {
             JournalError::unavailable(address.clone(), "use", why, "name an address such as http://127.0.0.1:8080")
         };
         let engine = Engine {
+            room,
             ingress: Ingress::at(&address).map_err(wrong)?,
             node: node.trim_end_matches('/').into(),
             colleagues: Colleagues::with(secret).map_err(wrong)?,

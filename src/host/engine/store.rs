@@ -6,12 +6,13 @@ use futures_util::future::{self, BoxFuture, Either};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use futures_util::{FutureExt, TryFutureExt};
 use std::path::Path;
+use tokio::runtime::Handle;
 
 use crate::host::engine::colleagues::News;
 use crate::host::engine::ingress::Wait;
-use crate::host::engine::log::LogState;
+use crate::host::engine::log_state::LogState;
 use crate::host::engine::node::{Engine, Owned};
-use crate::host::engine::wire::{Appended, Appending, BLOCK, Closing, NEARLY_FULL, Opened, Opening, ROOM};
+use crate::host::engine::wire::{Appended, Appending, BLOCK, Closing, Opened, Opening};
 use crate::host::journal::error::check_format;
 use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::store::{Listed, Store, check_session_id};
@@ -32,8 +33,8 @@ struct LogJournal {
     pending: Vec<Record>,
     /// What opening has found, until somebody wants it.
     found: Option<Vec<Record>>,
-    /// Whether a visit has it, which says itself how it lets the session go.
-    is_visit: bool,
+    /// Whether the session is let go with this: a visit says itself how it lets it go.
+    lets_go: bool,
 }
 
 impl Store for LogStore {
@@ -46,7 +47,7 @@ impl Store for LogStore {
         async move {
             check_session_id(&session)?;
             let visit = engine.visiting.get(&session).map(|visiting| visiting.delivery.clone());
-            let is_visit = visit.is_some();
+            let lets_go = visit.is_none();
             let opening = Opening { node: engine.node.clone(), visit };
             let opened = engine.ingress.call(("Log", &session, "open"), Some(&opening), None, Wait::Briefly);
             let (epoch, first, blocks) = match opened.await? {
@@ -57,7 +58,7 @@ impl Store for LogStore {
             engine.owned.insert(session.clone(), Owned { epoch, first });
             let next_seq = found.len() as u64 + 1;
             let journal =
-                LogJournal { engine, session, epoch, next_seq, pending: Vec::new(), found: Some(found), is_visit };
+                LogJournal { engine, session, epoch, next_seq, pending: Vec::new(), found: Some(found), lets_go };
             Ok(Box::new(journal) as Box<dyn Journal>)
         }
         .boxed()
@@ -122,7 +123,7 @@ impl Journal for LogJournal {
             return Either::Left(future::ready(Ok(())));
         }
         let records: Arc<[Record]> = std::mem::take(&mut self.pending).into();
-        Either::Right(self.engine.clone().append(self.session.clone(), self.epoch, records).boxed())
+        Either::Right(self.engine.clone().add(self.session.clone(), self.epoch, records).boxed())
     }
 
     fn read(&mut self, from: u64) -> RecordStream {
@@ -133,17 +134,31 @@ impl Journal for LogJournal {
         }
     }
 
-    fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
-        let (engine, session, epoch) = (self.engine.clone(), self.session.clone(), self.epoch);
-        if self.is_visit {
+    fn close(mut self: Box<Self>) -> BoxFuture<'static, ()> {
+        self.let_go()
+    }
+}
+
+impl LogJournal {
+    fn let_go(&mut self) -> BoxFuture<'static, ()> {
+        if !std::mem::take(&mut self.lets_go) {
             return future::ready(()).boxed();
         }
+        let (engine, session, epoch) = (self.engine.clone(), self.session.clone(), self.epoch);
         async move {
             if let Err(error) = engine.close(&session, Closing { epoch, standing: None }).await {
                 tracing::debug!(session = &*session, %error, "the session is not let go");
             }
         }
         .boxed()
+    }
+}
+
+impl Drop for LogJournal {
+    fn drop(&mut self) {
+        if let (true, Ok(runtime)) = (self.lets_go, Handle::try_current()) {
+            runtime.spawn(self.let_go());
+        }
     }
 }
 
@@ -183,39 +198,48 @@ impl Engine {
     }
 
     /// Adds records to a session's log, and tells those who want to hear of it.
-    async fn append(
-        self: Arc<Self>,
-        session: Arc<str>,
+    async fn add(self: Arc<Self>, session: Arc<str>, epoch: u64, records: Arc<[Record]>) -> Result<(), JournalError> {
+        let (mut watchers, is_served) = self.append(&session, epoch, &records).await?;
+        let waits = self.visiting.get(&session).and_then(|visiting| visiting.reply_to.clone());
+        watchers.extend(waits.filter(|node| !watchers.contains(node)));
+        for node in watchers {
+            self.tell(&node, News::Added(session.clone(), records.clone()));
+        }
+        if !is_served && records.first().is_some_and(|record| record.seq == 1) {
+            self.note_stored(&session).await?;
+        }
+        Ok(())
+    }
+
+    /// Adds records to a session's log: who wants to hear of it, and whether the session is served.
+    pub(super) async fn append(
+        &self,
+        session: &str,
         epoch: u64,
-        records: Arc<[Record]>,
-    ) -> Result<(), JournalError> {
-        let Some(from) = records.first().map(|record| record.seq) else { return Ok(()) };
-        let appending = Appending { epoch, from, n: records.len() as u64, blocks: blocks(&records) };
+        records: &[Record],
+    ) -> Result<(Vec<Arc<str>>, bool), JournalError> {
+        let from = records.first().map_or(0, |record| record.seq);
+        let appending = Appending { epoch, from, n: records.len() as u64, blocks: blocks(records) };
         let location = || self.ingress.location();
-        match self.ingress.call(("Log", &session, "append"), Some(&appending), None, Wait::Briefly).await? {
-            Appended::Done { mut watchers, bytes } => {
-                let begins_to_be = bytes > NEARLY_FULL;
-                if begins_to_be {
-                    tracing::warn!(session = &*session, bytes, room = ROOM, "the session's journal is nearly full");
+        match self.ingress.call(("Log", session, "append"), Some(&appending), None, Wait::Briefly).await? {
+            Appended::Done { watchers, bytes, room, is_served } => {
+                if bytes > room / 5 * 4 {
+                    tracing::warn!(session, bytes, room, "the session's journal is nearly full");
                 }
-                let waits = self.visiting.get(&session).and_then(|visiting| visiting.reply_to.clone());
-                watchers.extend(waits.filter(|node| !watchers.contains(node)));
-                for node in watchers {
-                    self.tell(&node, News::Added(session.clone(), records.clone()));
-                }
-                if from == 1 && self.visiting.get(&session).is_none() {
-                    self.note_stored(&session).await?;
-                }
-                Ok(())
+                Ok((watchers, is_served))
             }
             Appended::Fenced => Err(JournalError::new(location(), JournalErrorKind::Fenced)),
             // Somebody else has added something since it was opened.
             Appended::Gap(_) => Err(JournalError::new(location(), JournalErrorKind::Fenced)),
-            Appended::Full(bytes) => {
-                let cause = format!("the session has {bytes} bytes of records, and {ROOM} are taken at most");
-                Err(JournalError::full(location(), "write", cause))
-            }
+            Appended::Full { bytes, room } => Err(self.full(bytes, room)),
         }
+    }
+
+    /// A session has so many bytes of records, or would have them, and more than `room` are not taken.
+    pub(super) fn full(&self, bytes: u64, room: u64) -> JournalError {
+        let cause = format!("the session has {bytes} bytes of records, and {room} are taken at most");
+        let advice = "begin a new session, or fork this one from an earlier point";
+        JournalError::new(self.ingress.location(), JournalErrorKind::Full { action: "write", cause, advice })
     }
 }
 

@@ -20,7 +20,7 @@ use crate::host::residents::dispatch::{Receipted, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::Standing;
 use crate::host::residents::visit::Left;
-use crate::host::session::SessionError;
+use crate::host::session::{SendError, SessionError};
 use crate::vm::protocol::Timestamp;
 
 /// The key under which the object keeps when it wakes up.
@@ -88,7 +88,8 @@ impl Session {
 impl Engine {
     /// Visits a session, once for all attempts of the same visit here: how it ended, and when.
     async fn visit_once(self: Arc<Self>, session: Arc<str>, delivery: Delivery) -> Result<(Visited, i64), String> {
-        let residents = self.residents().ok_or("this node is about to end")?;
+        let residents =
+            self.residents().ok_or("this node visits no sessions: it keeps them only, or is about to end")?;
         let mut running = {
             let id = delivery.id.clone();
             let key: Arc<str> = format!("{session}/{id}").into();
@@ -113,14 +114,16 @@ impl Engine {
     }
 
     async fn visit(self: Arc<Self>, session: Arc<str>, delivery: Delivery) -> Result<Visited, String> {
-        let residents = self.residents().ok_or("this node is about to end")?;
+        let residents =
+            self.residents().ok_or("this node visits no sessions: it keeps them only, or is about to end")?;
         let Delivery { id, visit, reply_to } = delivery;
         let visiting = Visiting { delivery: id.clone(), reply_to: reply_to.clone() };
         self.visiting.insert(session.clone(), visiting);
         let mut receipt = Receipted::Failed("the visit has come to its end".to_owned());
         let told = |done: Result<_, _>| {
             receipt = done.into();
-            if let Some(node) = &reply_to {
+            // Why the session is gone is known when the visit has come to its end.
+            if let (Some(node), false) = (&reply_to, matches!(receipt, Receipted::Refused(SendError::Gone(_)))) {
                 self.tell(node, News::Receipt(id.clone(), receipt.clone()));
             }
         };
@@ -133,9 +136,7 @@ impl Engine {
             Err(_) => ResidentError::Session(SessionError::Vanished),
         };
         let why = format!("{}: {error}", self.node);
-        if !is_of_session(&error) {
-            return Err(why);
-        }
+        let Some(attempts) = attempts(&error) else { return Err(why) };
         if let Visit::Migrate(_) = visit {
             // What was wanted is at fault: the session is as it was.
             self.let_go(&session, None).await?;
@@ -144,7 +145,7 @@ impl Engine {
         // The queue must go on; whoever resumes it by hand finds the journal as it was.
         let failed: Result<u32, _> = self.ingress.call(("Log", &session, "fail"), Some(&id), None, Wait::Briefly).await;
         match failed {
-            Ok(n) if n < FAILURES => return Err(why),
+            Ok(n) if n < attempts => return Err(why),
             Err(error) => return Err(format!("{why}; {error}")),
             Ok(_) => {}
         }
@@ -160,29 +161,30 @@ impl Engine {
     }
 }
 
-/// Whether every node would fail so: the fault is the session's, not this node's, nor the engine's.
-fn is_of_session(error: &ResidentError) -> bool {
+/// So often a visit may fail so until its session has failed. None: the fault is this node's, or the engine's, and another
+/// attempt may go well, here or elsewhere.
+fn attempts(error: &ResidentError) -> Option<u32> {
     let of_session = |error: &SessionError| match error {
-        SessionError::Journal(error) => is_for_good(&error.kind),
-        SessionError::TooMany { .. } | SessionError::Open(_) | SessionError::Draining => false,
+        SessionError::Journal(error) => attempts_with(&error.kind),
+        SessionError::TooMany { .. } | SessionError::Open(_) | SessionError::Draining => None,
         SessionError::NoSession(_)
         | SessionError::Change(_)
         | SessionError::Program(_)
         | SessionError::Replay { .. }
         | SessionError::NoPoint(_)
-        | SessionError::Vanished => true,
+        | SessionError::Vanished => Some(FAILURES),
     };
     match error {
-        ResidentError::NoProgram { .. } | ResidentError::TooBusy(_) => false,
+        ResidentError::NoProgram { .. } | ResidentError::TooBusy(_) => None,
         ResidentError::NoSession(_)
         | ResidentError::Taken(_)
         | ResidentError::Elsewhere(_)
-        | ResidentError::Send(_) => true,
-        ResidentError::Journal(error) => is_for_good(&error.kind),
+        | ResidentError::Send(_) => Some(FAILURES),
+        ResidentError::Journal(error) => attempts_with(&error.kind),
         ResidentError::Ended(error) => of_session(error),
         ResidentError::Session(error) | ResidentError::Launch(LaunchError::Session(error)) => of_session(error),
-        ResidentError::Launch(LaunchError::Program { .. } | LaunchError::NoEntry { .. }) => true,
-        ResidentError::Launch(LaunchError::Journal(error)) => is_for_good(&error.kind),
+        ResidentError::Launch(LaunchError::Program { .. } | LaunchError::NoEntry { .. }) => Some(FAILURES),
+        ResidentError::Launch(LaunchError::Journal(error)) => attempts_with(&error.kind),
         // Another node may have what this one has not.
         ResidentError::Launch(
             LaunchError::Config(_)
@@ -190,24 +192,25 @@ fn is_of_session(error: &ResidentError) -> bool {
             | LaunchError::Equipment(_)
             | LaunchError::Model(_)
             | LaunchError::Gone(_),
-        ) => false,
+        ) => None,
     }
 }
 
-/// Whether a journal stays so, whoever opens it.
-fn is_for_good(kind: &JournalErrorKind) -> bool {
+/// The same, of a journal.
+fn attempts_with(kind: &JournalErrorKind) -> Option<u32> {
     match kind {
-        JournalErrorKind::Fenced | JournalErrorKind::Held(_) | JournalErrorKind::Unavailable { .. } => false,
+        JournalErrorKind::Fenced | JournalErrorKind::Held(_) | JournalErrorKind::Unavailable { .. } => None,
         // A node with a newer program reads it.
-        JournalErrorKind::Format { .. } => false,
+        JournalErrorKind::Format { .. } => None,
+        // It stays full, and each attempt may cost a reply.
+        JournalErrorKind::Full { .. } => Some(1),
         JournalErrorKind::Corrupt { .. }
-        | JournalErrorKind::Full { .. }
         | JournalErrorKind::SecretsMissing { .. }
         | JournalErrorKind::Foreign(_)
         | JournalErrorKind::Unsupported(_)
         | JournalErrorKind::SessionId(_)
         | JournalErrorKind::NoSession(_)
         | JournalErrorKind::OtherSession { .. }
-        | JournalErrorKind::Exists => true,
+        | JournalErrorKind::Exists => Some(FAILURES),
     }
 }

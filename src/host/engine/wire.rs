@@ -10,17 +10,17 @@ use crate::host::residents::dispatch::{Receipted, Visit};
 
 /// A node wants a session's journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Opening {
+pub struct Opening {
     /// The node's address.
-    pub(super) node: Arc<str>,
+    pub node: Arc<str>,
     /// Which visit it is for: another attempt of the same one has the same text. None: it is for no visit.
-    pub(super) visit: Option<Arc<str>>,
+    pub visit: Option<Arc<str>>,
 }
 
 /// A session's journal, for its new owner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Opened {
+pub enum Opened {
     /// It is the node's.
     Yours {
         /// Which owner it is: a later one has a higher number.
@@ -36,55 +36,64 @@ pub(super) enum Opened {
 
 /// Records for a session's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Appending {
+pub struct Appending {
     /// Which owner adds them.
-    pub(super) epoch: u64,
+    pub epoch: u64,
     /// The number of the first.
-    pub(super) from: u64,
+    pub from: u64,
     /// How many there are.
-    pub(super) n: u64,
+    pub n: u64,
     /// JSON lines, in blocks of at most [`BLOCK`] bytes, if a single line has no more; before each, the number of its first
     /// record.
-    pub(super) blocks: Vec<(u64, String)>,
+    pub blocks: Vec<(u64, String)>,
 }
 
 /// What has come of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Appended {
+pub enum Appended {
     /// They are there. These nodes want to hear of it; so many bytes are there now.
     Done {
         /// Addresses.
         watchers: Vec<Arc<str>>,
         /// Of all records.
         bytes: u64,
+        /// So many are taken at most.
+        room: u64,
+        /// Whether a server has it, and some directory with it.
+        is_served: bool,
     },
     /// Another owner has the journal.
     Fenced,
     /// The next number is this one.
     Gap(u64),
-    /// There is no room: so many bytes are there.
-    Full(u64),
+    /// There is no room.
+    Full {
+        /// So many are there.
+        bytes: u64,
+        /// So many are taken at most.
+        room: u64,
+    },
 }
 
 /// The owner lets a session go.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Closing {
+pub struct Closing {
     /// Which owner.
-    pub(super) epoch: u64,
+    pub epoch: u64,
     /// How the session stands, as JSON, and when it must be visited again; none: it is only let go.
-    pub(super) standing: Option<(String, Option<i64>)>,
+    pub standing: Option<(String, Option<i64>)>,
 }
 
 /// A node wants to hear of what is added, or does not any more.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Watching {
+pub struct Watching {
     /// Its address.
-    pub(super) node: Arc<str>,
+    pub node: Arc<str>,
     /// Since when, and until when, in milliseconds since the Unix epoch; 0: no more.
-    pub(super) now: i64,
+    pub now: i64,
     /// The end.
-    pub(super) until: i64,
+    pub until: i64,
 }
 
 /// What comes in for a session.
@@ -123,7 +132,4 @@ pub(super) type Rows = BTreeMap<String, String>;
 pub(super) const BLOCK: usize = 256 << 10;
 
 /// So many bytes of records a session may have: the engine's limit for what an object keeps is 32 MB.
-pub(super) const ROOM: u64 = 30 << 20;
-
-/// From so many on it is said that the room comes to its end.
-pub(super) const NEARLY_FULL: u64 = 24 << 20;
+pub const ROOM: u64 = 30 << 20;

@@ -40,12 +40,14 @@ pub enum JournalErrorKind {
         advice: &'static str,
     },
     /// There is no room.
-    #[error("cannot {action} the journal: {cause}; free some space, then resume the session")]
+    #[error("cannot {action} the journal: {cause}; {advice}")]
     Full {
         /// What was tried.
         action: &'static str,
         /// What the system said.
         cause: String,
+        /// What can be done.
+        advice: &'static str,
     },
     /// It cannot be reached, read or written now.
     #[error("cannot {action} the journal: {cause}; {advice}")]
@@ -159,7 +161,7 @@ impl JournalError {
         let kind = cause.kind();
         let location = path.display().to_string();
         if [StorageFull, QuotaExceeded].contains(&kind) {
-            return JournalError::full(location, action, cause);
+            return JournalError::no_space(location, action, cause);
         }
         let advice = if [PermissionDenied, ReadOnlyFilesystem].contains(&kind) {
             "make it writable, or choose another place"
@@ -171,14 +173,15 @@ impl JournalError {
         JournalError::unavailable(location, action, cause, advice)
     }
 
-    /// There is no room.
-    pub(crate) fn full(
+    /// The disk has no room.
+    pub(crate) fn no_space(
         location: impl Into<String>,
         action: &'static str,
         cause: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> JournalError {
         let cause = cause.into();
-        let kind = JournalErrorKind::Full { action, cause: cause.to_string() };
+        let advice = "free some space, then resume the session";
+        let kind = JournalErrorKind::Full { action, cause: cause.to_string(), advice };
         JournalError { location: location.into(), kind, source: Some(cause) }
     }
 }

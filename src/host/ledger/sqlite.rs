@@ -47,6 +47,19 @@ impl SqliteLedger {
         &self.path
     }
 
+    /// All that a session has answered, in order.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub async fn answers_of(&self, session: Arc<str>) -> Result<Vec<Answer>, JournalError> {
+        self.with(move |connection| {
+            let mut statement = connection.prepare(&select("answers.session = ? ORDER BY answers.number"))?;
+            let rows = statement.query_map([&*session], |row| kept(row).map(|kept| kept.answer))?;
+            rows.collect()
+        })
+        .await
+    }
+
     async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,

@@ -273,11 +273,12 @@ impl Feed {
                 continue;
             }
             look = LOOK;
-            for record in records.iter() {
+            for (index, record) in records.iter().enumerate() {
+                let after = records.get(index + 1);
                 let events = match &mut past {
-                    Some(past) => past.add(record)?,
+                    Some(past) => past.add(record, after)?,
                     None if record.seq == 1 => {
-                        let (begun, events) = Retelling::begin(record, &residents.program_cache())?;
+                        let (begun, events) = Retelling::begin(record, after, &residents.program_cache())?;
                         past = Some(begun);
                         events
                     }
@@ -303,9 +304,9 @@ impl Feed {
         let Some(first) = records.first().cloned() else { return Ok(Ok(None)) };
         let (programs, walk) = (residents.program_cache(), residents.walk().await?);
         let (past, events) = on_thread(move || {
-            let (mut past, mut events) = Retelling::begin(&first, &programs)?;
-            for record in &records[1..] {
-                events.extend(past.add(record)?);
+            let (mut past, mut events) = Retelling::begin(&first, records.get(1), &programs)?;
+            for (index, record) in records.iter().enumerate().skip(1) {
+                events.extend(past.add(record, records.get(index + 1))?);
             }
             Ok((past, events))
         })

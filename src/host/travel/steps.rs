@@ -95,39 +95,46 @@ pub struct Retelling {
     maker: EventMaker,
     stop: Option<Stop>,
     n_records: u64,
+    /// Whether the machine stands where the next record, an edit, says that it was made: it has not gone as far as it can.
+    stands_at_edit: bool,
 }
 
 impl Retelling {
-    /// From a session's first record on.
+    /// From a session's first record on. `next` is the one after it, if it is there: an edit in the middle of what a record
+    /// has set off comes with that record.
     ///
     /// # Errors
     /// It is not the beginning of a session, or its program cannot be loaded.
-    pub fn begin(first: &Record, programs: &ProgramCache) -> Result<(Retelling, Vec<PublicEvent>), SessionError> {
+    pub fn begin(
+        first: &Record,
+        next: Option<&Record>,
+        programs: &ProgramCache,
+    ) -> Result<(Retelling, Vec<PublicEvent>), SessionError> {
         let records = std::slice::from_ref(first);
         let follower = Follower::begin(records, Some(programs))?;
         let mut maker = EventMaker::new(follower.session.clone(), follower.machine.program().clone());
         let began = maker.started(begun_of(records)?.model.clone());
-        let mut retelling = Retelling { follower, maker, stop: None, n_records: 1 };
+        let mut retelling = Retelling { follower, maker, stop: None, n_records: 1, stands_at_edit: false };
         let mut events = vec![PublicEvent { time: first.timestamp(), ..began }];
-        retelling.advance(&mut events)?;
+        retelling.advance(next, &mut events)?;
         Ok((retelling, events))
     }
 
-    /// The events that follow from a record; none from one that it has.
+    /// The events that follow from a record; none from one that it has. `next` is the one after it, if it is there.
     ///
     /// # Errors
     /// There is a gap before it, or the machine does not follow it: it is to be told anew, from the first record.
-    pub fn add(&mut self, record: &Record) -> Result<Vec<PublicEvent>, SessionError> {
+    pub fn add(&mut self, record: &Record, next: Option<&Record>) -> Result<Vec<PublicEvent>, SessionError> {
         let mut events = Vec::new();
         if record.seq <= self.n_records {
             return Ok(events);
         }
-        if record.seq != self.n_records + 1 || record.body.after().is_some() {
+        if record.seq != self.n_records + 1 || record.body.after().is_some() != self.stands_at_edit {
             return Err(SessionError::Replay { seq: self.n_records, found: misnumbered(record) });
         }
         self.follower.handle(record, self.stop.take().as_ref(), None)?;
         self.n_records = record.seq;
-        self.advance(&mut events)?;
+        self.advance(next, &mut events)?;
         Ok(events)
     }
 
@@ -146,14 +153,15 @@ impl Retelling {
         matches!(self.stop, Some(Stop::Finished(_))) && self.follower.outstanding().turns.is_empty()
     }
 
-    fn advance(&mut self, events: &mut Vec<PublicEvent>) -> Result<(), SessionError> {
+    fn advance(&mut self, next: Option<&Record>, events: &mut Vec<PublicEvent>) -> Result<(), SessionError> {
+        self.stands_at_edit = next.is_some_and(|next| next.body.after().is_some());
         let Retelling { follower, maker, .. } = self;
         let time = follower.time;
         let mut tell = |progress: &Progress| {
             let event = maker.of_progress(progress).filter(|event| event.mark.is_some());
             events.extend(event.map(|event| PublicEvent { time, ..event }));
         };
-        let advanced = follower.advance_before(None, &mut |_, progress| {
+        let advanced = follower.advance_before(next, &mut |_, progress| {
             // The end is told when nothing else comes any more: a reply may still run on for its usage.
             if !matches!(progress, Progress::Finished(_)) {
                 tell(progress);

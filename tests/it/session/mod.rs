@@ -220,8 +220,9 @@ impl Journal for Watched {
 
     fn flush(&mut self, durability: Durability) -> Flush {
         if self.inner.next_seq() > self.fails_at {
-            let (action, cause) = ("write", "no storage space".to_owned());
-            let error = JournalError::new(self.location(), JournalErrorKind::Full { action, cause });
+            let (action, cause, advice) =
+                ("write", "no storage space".to_owned(), "free some space, then resume the session");
+            let error = JournalError::new(self.location(), JournalErrorKind::Full { action, cause, advice });
             return Either::Left(ready(Err(error)));
         }
         let n_before = self.inner.written().len();

@@ -24,6 +24,8 @@ mod points;
 
 mod random;
 
+mod retelling;
+
 /// Replies arrive in pieces of so many bytes.
 const PIECE: usize = 16;
 

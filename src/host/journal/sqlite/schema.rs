@@ -240,7 +240,7 @@ pub(crate) fn fault(path: &Path, action: &'static str, cause: rusqlite::Error) -
     let location = path.display().to_string();
     let advice = match cause.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => return foreign(path, "no SQLite database"),
-        Some(ErrorCode::DiskFull) => return JournalError::full(location, action, cause),
+        Some(ErrorCode::DiskFull) => return JournalError::no_space(location, action, cause),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
             "make it and its folder writable, or choose another place"
         }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
@@ -11,18 +12,24 @@ use sha2::{Digest, Sha512};
 
 use crate::host::config::node_secret;
 use crate::host::engine::admin::{Admin, Status};
+use crate::host::engine::import::Imported;
+use crate::host::engine::wire::ROOM;
 use crate::host::engine::{Engine, EngineOptions, listen};
+use crate::host::journal::JournalError;
 use crate::host::ledger::Ledger;
+use crate::host::ledger::sqlite::SqliteLedger;
 use crate::serve::cli::commands::run::runtime;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
-use crate::serve::cli::machinery::offer::Home;
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::offer::{Home, store_at};
 use crate::serve::cli::machinery::output::table;
+use crate::serve::cli::machinery::world::journal_failure;
 
 const EXAMPLES: &str = "\
 Examples:
   playhouse engine register http://10.0.0.7:9080 --engine restate:http://10.0.0.2:8080
   playhouse engine status
-  playhouse engine resume 20261121-224805-k3f9a2mwtx7cqz4b";
+  playhouse engine resume 20261121-224805-k3f9a2mwtx7cqz4b
+  playhouse engine import serve.sqlite --engine restate:http://10.0.0.2:8080";
 
 /// How a server takes part.
 #[derive(Args)]
@@ -68,6 +75,16 @@ enum EngineCommand {
     },
     /// Shows where nodes are, which sessions they have, and what is stuck
     Status,
+    /// Brings the sessions of a store into the engine, which goes on with them; the store stays as it was. End the servers of
+    /// the store first
+    Import {
+        /// The store: a `.sqlite` or `.db` file
+        #[arg(value_name = "STORE")]
+        store: PathBuf,
+        /// Only these sessions, and no tokens [default: all, and the tokens]
+        #[arg(value_name = "SESSION")]
+        sessions: Vec<String>,
+    },
     /// Has a session that is stuck visited again
     Resume {
         /// The session
@@ -87,7 +104,7 @@ pub(crate) async fn ledger_of(engine: Option<&str>) -> Result<Option<Arc<dyn Led
     let Some(engine) = engine else { return Ok(None) };
     // No node of it is asked for anything.
     let (ingress, secret) = (ingress_of(engine)?.to_owned(), SecretString::from(String::new()));
-    let engine = Engine::join(EngineOptions { ingress, node: "".into(), secret });
+    let engine = Engine::join(EngineOptions { ingress, node: "".into(), secret, room: ROOM });
     Ok(Some(engine.await.map_err(|error| Failure::failed(error.to_string()))?.ledger()))
 }
 
@@ -108,15 +125,15 @@ impl NodeArguments {
                  all of them, `openssl rand -hex 32` makes one",
             )
         })?;
+        Engine::check_keys(engine_key).map_err(|why| Failure::wrong(format!("--engine-key: {why}")))?;
         // What one node has signed the others know.
         let key = Sha512::digest(format!("playhouse cookies {}", secret.expose_secret())).into();
-        let engine = Engine::join(EngineOptions { ingress: ingress.clone(), node: node.into(), secret });
+        let engine = Engine::join(EngineOptions { ingress: ingress.clone(), node: node.into(), secret, room: ROOM });
         let engine = engine.await.map_err(|error| Failure::failed(error.to_string()))?;
         let listener = listen(*engine_listen).map_err(|cause| {
             Failure::failed(format!("--engine-listen {engine_listen}: {cause}; choose another port"))
         })?;
         let (keeping, keys) = (engine.keeping(), engine_key.clone());
-        engine.check_keys(&keys).map_err(|why| Failure::wrong(format!("--engine-key: {why}")))?;
         Ok(Some(Home {
             keeping,
             key,
@@ -124,7 +141,7 @@ impl NodeArguments {
             joins: Some(Box::new(move |residents| {
                 let (residents, draining) = (residents.clone(), residents.draining().clone());
                 tokio::spawn(async move {
-                    if let Err(why) = engine.serve(&residents, listener, &keys, draining.cancelled()).await {
+                    if let Err(why) = engine.serve(Some(&residents), listener, &keys, draining.cancelled()).await {
                         tracing::error!("--engine-key: {why}");
                     }
                 })
@@ -175,6 +192,7 @@ async fn perform(console: &Console, arguments: &EngineArguments) -> Result<Exit,
                 ),
             }
         }
+        EngineCommand::Import { store, sessions } => return import(console, engine, store, sessions).await,
         EngineCommand::Resume { session } => {
             let n = admin.resume(session).await.map_err(Failure::failed)?;
             if n == 0 {
@@ -186,6 +204,69 @@ async fn perform(console: &Console, arguments: &EngineArguments) -> Result<Exit,
         }
     }
     Ok(Exit::Finished)
+}
+
+async fn import(console: &Console, engine: &str, path: &Path, sessions: &[String]) -> Result<Exit, Failure> {
+    let (place, ingress) = (store_at("STORE", path)?, ingress_of(engine)?.to_owned());
+    if !path.is_file() {
+        return Err(Failure::wrong(format!("{}: there is no such store; name the file of --journal", path.display())));
+    }
+    let node = "`playhouse engine import`".into();
+    let engine = Engine::join(EngineOptions { ingress, node, secret: SecretString::from(String::new()), room: ROOM });
+    let engine = engine.await.map_err(|error| Failure::failed(error.to_string()))?;
+    let ledger = SqliteLedger::open(path).await.map_err(journal_failure)?;
+    let store = place.store();
+    let mut ids = Vec::new();
+    for session in sessions {
+        ids.push(place.find(session).await.map_err(journal_failure)?.session().clone());
+    }
+    let mut n_tokens = 0;
+    if sessions.is_empty() {
+        ids.extend(store.list().await.map_err(journal_failure)?.into_iter().map(|listed| listed.id));
+        n_tokens = import_tokens(console, &ledger, &*engine.ledger()).await.map_err(journal_failure)?;
+    }
+    let (mut n_came, mut n_known, mut n_refused) = (0, 0, 0);
+    for id in &ids {
+        match engine.import(&store, &ledger, id).await {
+            Ok(Imported::Came { n_records, is_woken }) => {
+                n_came += 1;
+                let goes_on = if is_woken { ", and is visited now" } else { "" };
+                put(&format!("{id}: {}{goes_on}\n", count(n_records, "record")))?;
+            }
+            Ok(Imported::Known) => {
+                n_known += 1;
+                put(&format!("{id}: is there already\n"))?;
+            }
+            Err(error) => {
+                n_refused += 1;
+                console.error(&error.to_string());
+                if error.is_of_all() {
+                    return Err(Failure::Quiet(Exit::Failed));
+                }
+            }
+        }
+    }
+    let words = [(n_came, "came"), (n_known, "there already"), (n_refused, "refused")];
+    let words: Vec<String> = words.iter().map(|(n, what)| format!("{n} {what}")).collect();
+    put(&format!("{}: {}; {}\n", count(ids.len(), "session"), words.join(", "), count(n_tokens, "token")))?;
+    Ok(if n_refused == 0 { Exit::Finished } else { Exit::Failed })
+}
+
+/// Brings all tokens: how many came. One whose name another token has there stays behind.
+async fn import_tokens(console: &Console, from: &SqliteLedger, to: &dyn Ledger) -> Result<usize, JournalError> {
+    let known = to.tokens().await?;
+    let mut n_came = 0;
+    for token in from.tokens().await? {
+        match known.iter().find(|known| known.name == token.name) {
+            Some(known) if known.hash == token.hash => {}
+            Some(_) => console.warning(&format!(
+                "the engine has another token for {}, which stays; that of the store opens nothing there",
+                token.name
+            )),
+            None => n_came += usize::from(to.add_token(token).await?),
+        }
+    }
+    Ok(n_came)
 }
 
 fn or_none(text: &str) -> &str {

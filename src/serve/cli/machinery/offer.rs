@@ -53,9 +53,19 @@ pub(crate) fn store(console: &Console, given: Option<&Path>, name: &str) -> Resu
             Place::at(&sessions.path().with_file_name(format!("{name}.sqlite")))
         }
     };
+    for_server("--journal", place)
+}
+
+/// The store's place at a path that was named with this option.
+#[cfg(feature = "restate")]
+pub(crate) fn store_at(option: &str, path: &Path) -> Result<Place, Failure> {
+    for_server(option, Place::at(path))
+}
+
+fn for_server(option: &str, place: Place) -> Result<Place, Failure> {
     match place.is_for_one() || !place.has_ending() {
         true => Err(Failure::wrong(format!(
-            "--journal: {} is no store for a server; name a `.sqlite` or `.db` file",
+            "{option}: {} is no store for a server; name a `.sqlite` or `.db` file",
             place.path().display()
         ))),
         false => Ok(place),

@@ -1,0 +1,122 @@
+//! What is said of an engine that cannot be used.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use futures_util::TryStreamExt;
+use playhouse::host::engine::wire::ROOM;
+use playhouse::host::journal::record::{FORMAT, Record};
+use serde_json::json;
+
+use super::{residents, with_server};
+use crate::cli;
+use crate::golden;
+use crate::journal::begun;
+use crate::run::Run;
+use crate::serve::client;
+
+#[test]
+fn commands_without_an_engine() {
+    golden::check("engine/cli", &["txt"], cli::transcript);
+}
+
+fn serve(options: &str) -> Run {
+    let run = Run::new().file("desk.md", "# Desk\n").variable("PLAYHOUSE_NODE_SECRET", "a secret of a test");
+    run.line("serve desk.md --node http://127.0.0.1:1 --engine").line(options)
+}
+
+#[test]
+fn a_node_without_an_engine_ends_at_once() {
+    serve("restate:http://127.0.0.1:1").code(1).stderr_contains(
+        "error: http://127.0.0.1:1/: cannot reach the engine of the journal: Connection refused (os error 111); see that it \
+         runs and can be reached, then try again",
+    );
+}
+
+#[test]
+fn a_key_that_is_none_is_told_before_the_engine_is_asked() {
+    serve("restate:http://127.0.0.1:1 --engine-key nonsense")
+        .code(2)
+        .stderr_contains("error: --engine-key: nonsense: ");
+}
+
+#[test]
+#[ignore = "needs a Restate server: RESTATE_SERVER"]
+fn a_node_that_knows_the_engine_by_another_key_is_not_registered() {
+    with_server(async |server| {
+        let engine = server.join(ROOM).await;
+        let key = "publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f".to_owned();
+        let refused = server.try_register(&engine, None, &[key]).await.unwrap_err();
+        assert!(refused.contains("401"), "{refused}");
+        assert!(
+            refused.ends_with("; start the node with this engine's key, if it has one (--engine-key)"),
+            "{refused}"
+        );
+    });
+}
+
+#[test]
+#[ignore = "needs a Restate server: RESTATE_SERVER"]
+fn a_node_that_nobody_has_registered_waits_and_says_how() {
+    with_server(async |server| {
+        let engine = format!("restate:http://{}", server.ingress);
+        let listen = super::free()[0].to_string();
+        let run = serve(&engine).args(["--engine-listen", &listen, "--listen", "127.0.0.1:0", "--model", "embedded"]);
+        let mut child = run.command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let waits = told.find(|line| line.starts_with("waits: "));
+        let expected = format!(
+            "waits: http://{}/: cannot use the journal: no node is registered there (it has no Directory); tell it where \
+             nodes are with `playhouse engine register URI`",
+            server.ingress
+        );
+        assert_eq!(waits, Some(expected));
+        // Then it begins to serve.
+        server.admin().register(&format!("http://{listen}"), false).await.unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let answer = client().get(format!("{}healthz", line.trim())).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+}
+
+const DESK: &str = "# Desk
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Say \"Hello.\"
+";
+
+#[test]
+#[ignore = "needs a Restate server: RESTATE_SERVER"]
+fn a_journal_of_a_newer_program_waits_for_a_newer_node() {
+    let folder = tempfile::tempdir().unwrap();
+    with_server(async |server| {
+        let engine = server.join(ROOM).await;
+        let residents = residents(&engine, folder.path(), DESK, "").await;
+        server.register(&engine, Some(&residents)).await;
+        let mut record = serde_json::to_value(Record { seq: 1, time: 3, body: begun("x") }).unwrap();
+        *record.pointer_mut("/format").unwrap() = json!(FORMAT + 1);
+        server.call("Log/s1/open", Some(json!({"node": "http://other", "visit": "v1"}))).await;
+        let append = json!({"epoch": 1, "from": 1, "n": 1, "blocks": [[1, record.to_string()]]});
+        server.call("Log/s1/append", Some(append)).await;
+        let words =
+            format!("the journal has format {}, this program reads up to {FORMAT}; use a newer playhouse", FORMAT + 1);
+        let read: Result<Vec<Record>, _> = engine.store().read("s1", 1).try_collect().await;
+        assert_eq!(read.unwrap_err().to_string(), format!("http://{}/: {words}", server.ingress));
+        let wake = json!({"id": "d1", "visit": "wake", "reply_to": null});
+        server.call("Session/s1/deliver/send", Some(wake)).await;
+        // It is tried again and again, as long as no node reads it: the session is as it was.
+        let why = loop {
+            let stuck = server.admin().status().await.unwrap().stuck;
+            if let Some(stuck) = stuck.iter().find(|stuck| stuck.attempts > 6) {
+                break stuck.why.clone();
+            }
+        };
+        assert!(why.contains(&words), "{why}");
+    });
+}
