@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use playhouse::host::ledger::sqlite::SqliteLedger;
-use playhouse::host::ledger::{Ledger as _, TokenRow};
+use playhouse::host::ledger::{Ledger, TokenRow};
 use playhouse::vm::protocol::Timestamp;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::conversation::CONVERSATION;
+
+const STORE: &str = "serve.sqlite";
 
 /// A process that serves; it is killed when this is dropped.
 pub(crate) struct Server {
@@ -26,7 +28,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// One with a store.
     pub(crate) fn start(folder: &Path, model: SocketAddr, address: &str) -> Server {
+        Server::start_with(folder, model, &["--listen", address, "--journal", STORE], "")
+    }
+
+    /// One with these options, and this secret of its nodes.
+    pub(crate) fn start_with(folder: &Path, model: SocketAddr, options: &[&str], secret: &str) -> Server {
         fs::write(folder.join("shop.md"), CONVERSATION).expect("a file");
         let config = "[serve]\ngrace = 1\nidle = 3600\nmax_live = 20000\nmax_busy = 1000\n";
         if !folder.join("playhouse.toml").exists() {
@@ -35,10 +43,11 @@ impl Server {
         let begun = Instant::now();
         let mut child = Command::new(env!("CARGO_BIN_EXE_playhouse"))
             .args(["serve", "shop.md", "--model", "openai:test", "--base-url", &format!("http://{model}/v1")])
-            .args(["--listen", address, "--journal", "serve.sqlite"])
+            .args(options)
             .current_dir(folder)
             .env_clear()
             .env("XDG_STATE_HOME", folder.join("state"))
+            .env("PLAYHOUSE_NODE_SECRET", secret)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -53,9 +62,12 @@ impl Server {
 
     /// Memory in KiB.
     pub(crate) fn memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a process");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
-        line.trim().trim_end_matches(" kB").parse().expect("a number")
+        memory_of(self.id())
+    }
+
+    /// Of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn kill(&mut self) {
@@ -70,9 +82,20 @@ impl Drop for Server {
     }
 }
 
-/// Makes so many tokens, `t0`, `t1`, …: what one may do in a minute is limited.
+/// The memory of a process in KiB.
+pub(crate) fn memory_of(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+/// Makes so many tokens in the store of a server.
 pub(crate) async fn make_tokens(folder: &Path, n: usize) {
-    let ledger = SqliteLedger::open(&folder.join("serve.sqlite")).await.expect("a store");
+    add_tokens(&SqliteLedger::open(&folder.join(STORE)).await.expect("a store"), n).await;
+}
+
+/// Makes so many tokens, `t0`, `t1`, …: what one may do in a minute is limited.
+pub(crate) async fn add_tokens(ledger: &dyn Ledger, n: usize) {
     for n in 0..n {
         let row = TokenRow {
             hash: Sha256::digest(format!("t{n}")).into(),
