@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use playhouse::host::engine::admin::Admin;
+use playhouse::host::engine::wire::ROOM;
 use playhouse::host::engine::{Engine, EngineOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -129,7 +130,8 @@ impl Cluster {
         until(async || admin.register(&uri, false).await.is_ok(), "the nodes").await;
         let nodes: Vec<Server> = starting.into_iter().map(|one| one.join().expect("a node")).collect();
         let callers: Vec<Caller> = nodes.iter().map(|node| Caller::new(node.address, 0)).collect();
-        let options = EngineOptions { ingress: server.ingress.clone(), node: "".into(), secret: SECRET.into() };
+        let options =
+            EngineOptions { ingress: server.ingress.clone(), node: "".into(), secret: SECRET.into(), room: ROOM };
         add_tokens(&*Engine::join(options).await.expect("an engine").ledger(), n_tokens).await;
         Cluster { nodes, callers, server, client }
     }
