@@ -8,8 +8,11 @@ use restate_sdk::prelude::{
 };
 
 use crate::host::engine::log_state::LogState;
-use crate::host::engine::wire::{Appended, Appending, Closing, Opened, Opening, Watching};
+use crate::host::engine::wire::{Appended, Appending, BLOCK, Closing, Opened, Opening, Watching};
 use crate::host::ledger::Served;
+
+/// So many blocks are saved where blocks are folded.
+const SAVED: usize = 16;
 
 /// The key of a log's state.
 const STATE: &str = "state";
@@ -38,6 +41,22 @@ fn blocks_from(mut keys: Vec<String>, from: u64) -> Vec<String> {
     keys.split_off(after.saturating_sub(1))
 }
 
+/// The same records in as few blocks as they fit into, if that saves many: each visit reads every block, and the engine
+/// writes down each reading.
+fn fold(blocks: &[(String, String)]) -> Option<Vec<(String, String)>> {
+    let mut folded: Vec<(String, String)> = Vec::new();
+    for (key, block) in blocks {
+        match folded.last_mut().filter(|(_, last)| last.len() + block.len() < BLOCK) {
+            Some((_, last)) => {
+                last.push('\n');
+                last.push_str(block);
+            }
+            None => folded.push((key.clone(), block.clone())),
+        }
+    }
+    (folded.len() + SAVED <= blocks.len()).then_some(folded)
+}
+
 #[allow(missing_docs, reason = "the clients that the macro makes are not used")]
 #[restate_sdk::object]
 impl Log {
@@ -51,9 +70,19 @@ impl Log {
                 context.set(STATE, Json(state));
                 let mut blocks = Vec::new();
                 for key in blocks_from(context.get_keys().await?, 1) {
-                    blocks.extend(context.get::<String>(&key).await?);
+                    if let Some(block) = context.get::<String>(&key).await? {
+                        blocks.push((key, block));
+                    }
                 }
-                Opened::Yours { epoch, first, blocks }
+                if let Some(folded) = fold(&blocks) {
+                    // Whoever reads meanwhile finds a record twice, and never not at all.
+                    let is_new = |block: &&(String, String)| !blocks.contains(block);
+                    folded.iter().filter(is_new).for_each(|(key, block)| context.set(key, block.clone()));
+                    let stays = |key: &String| folded.iter().any(|(folded, _)| folded == key);
+                    blocks.iter().filter(|(key, _)| !stays(key)).for_each(|(key, _)| context.clear(key));
+                    blocks = folded;
+                }
+                Opened::Yours { epoch, first, blocks: blocks.into_iter().map(|(_, block)| block).collect() }
             }
         }))
     }

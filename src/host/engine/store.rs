@@ -191,7 +191,10 @@ impl Engine {
             if let RecordBody::Begun(begun) = &record.body {
                 check_format(Path::new(&self.ingress.location()), begun.format)?;
             }
-            records.push(record);
+            // Found in two blocks while they are folded into one.
+            if records.last().is_none_or(|last| last.seq < record.seq) {
+                records.push(record);
+            }
         }
         records.retain(|record| record.seq >= from);
         Ok(records)
