@@ -1,19 +1,19 @@
 //! What is said of an engine that cannot be used.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use futures_util::TryStreamExt;
 use playhouse::host::engine::wire::ROOM;
 use playhouse::host::journal::record::{FORMAT, Record};
 use serde_json::json;
 
-use super::{residents, with_server};
+use super::{Server, residents, wait, with_server};
 use crate::cli;
 use crate::golden;
 use crate::journal::begun;
 use crate::run::Run;
-use crate::serve::client;
+use crate::serve::ask;
 
 #[test]
 fn commands_without_an_engine() {
@@ -55,15 +55,27 @@ fn a_node_that_knows_the_engine_by_another_key_is_not_registered() {
     });
 }
 
+/// A node that is a process of its own; killed when it is dropped.
+struct Node(Child);
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 #[ignore = "needs a Restate server: RESTATE_SERVER"]
-fn a_node_that_nobody_has_registered_waits_and_says_how() {
-    with_server(async |server| {
+fn a_node_waits_until_it_is_registered_and_refuses_when_the_engine_is_gone() {
+    wait(async {
+        let server = Server::start().await;
         let engine = format!("restate:http://{}", server.ingress);
         let listen = super::free()[0].to_string();
         let run = serve(&engine).args(["--engine-listen", &listen, "--listen", "127.0.0.1:0", "--model", "embedded"]);
-        let mut child = run.command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let run = run.file("desk.md", DESK);
+        let mut node = Node(run.command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        let mut told = BufReader::new(node.0.stderr.take().unwrap()).lines().map_while(Result::ok);
         let waits = told.find(|line| line.starts_with("waits: "));
         let expected = format!(
             "waits: http://{}/: cannot use the journal: no node is registered there (it has no Directory); tell it where \
@@ -71,14 +83,18 @@ fn a_node_that_nobody_has_registered_waits_and_says_how() {
             server.ingress
         );
         assert_eq!(waits, Some(expected));
-        // Then it begins to serve.
         server.admin().register(&format!("http://{listen}"), false).await.unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let answer = client().get(format!("{}healthz", line.trim())).send().await.unwrap();
-        assert_eq!(answer.status(), 200);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        BufReader::new(node.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
+        let begin = async || ask(address, "POST", "/api/sessions", &[], Some(r#"{"program":"desk"}"#)).await;
+        let begun = begin().await;
+        assert_eq!(begun.status, 201, "{}", begun.body);
+        drop(server);
+        let refused = begin().await;
+        assert_eq!(refused.status, 503, "{}", refused.body);
+        assert!(refused.headers.iter().any(|(name, _)| name == "retry-after"), "{:?}", refused.headers);
+        assert!(refused.body.contains("see that it runs and can be reached, then try again"), "{}", refused.body);
     });
 }
 

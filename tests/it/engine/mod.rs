@@ -139,10 +139,13 @@ async fn residents(engine: &Arc<Engine>, folder: &Path, program: &str, script: &
     residents
 }
 
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(future)
+}
+
 /// Does something with a server of its own.
 fn with_server(test: impl AsyncFn(&Server)) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async {
+    wait(async {
         let server = Server::start().await;
         test(&server).await;
     });

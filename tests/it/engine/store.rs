@@ -138,5 +138,7 @@ fn a_session_without_room_fails_and_is_left_alone() {
         assert_eq!(server.admin().status().await.unwrap().stuck, []);
         // One owner has begun it, and one visit has gone on with it: none was tried again.
         assert_eq!(server.call("Log/s1/state", None).await["epoch"], 2);
+        // One that is served is looked for by its program.
+        assert_eq!(server.call("Directory/stored/rows", None).await, json!({}));
     });
 }
