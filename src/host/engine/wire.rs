@@ -43,7 +43,7 @@ pub struct Appending {
     pub from: u64,
     /// How many there are.
     pub n: u64,
-    /// JSON lines, in blocks of at most [`BLOCK`] bytes, if a single line has no more; before each, the number of its first
+    /// JSON lines, in blocks of at most 256 KiB, if a single line has no more; before each, the number of its first
     /// record.
     pub blocks: Vec<(u64, String)>,
 }
