@@ -22,13 +22,21 @@ class Broken(Exception):
     """Something that the proof needs does not run; the text says what, and its last words."""
 
 
+# Those that were given to somebody, who may not listen yet.
+given = set()
+
+
 def free_ports(n):
-    """So many different ones, below those that the system gives to whoever connects: while a node is dead, nobody gets its
-    port."""
+    """So many that nobody has got yet, below those that the system gives to whoever connects: while a node is dead, nobody
+    gets its port."""
     held = []
     while len(held) < n:
+        port = random.randrange(12_000, 32_000)
+        if port in given:
+            continue
+        given.add(port)
         try:
-            held.append(socket.create_server(("127.0.0.1", random.randrange(12_000, 32_000))))
+            held.append(socket.create_server(("127.0.0.1", port)))
         except OSError:
             pass
     ports = [one.getsockname()[1] for one in held]
