@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::lang::expr::{begins_name, continues_name};
 
@@ -24,6 +25,11 @@ pub(crate) fn cut(text: &str, n_characters: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// An id that nobody else gives: 128 random bits. Not for what must not be guessed.
+pub(crate) fn unique() -> Arc<str> {
+    format!("{:032x}", fastrand::u128(..)).into()
 }
 
 /// Text on one line, with single spaces.

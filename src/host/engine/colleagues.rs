@@ -7,6 +7,7 @@ use std::time::Duration;
 use dashmap::DashMap;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use crate::host::journal::record::{Record, RecordBody};
@@ -45,11 +46,9 @@ impl Colleagues {
         Ok(Colleagues { client, secret, outboxes: DashMap::new() })
     }
 
-    /// Whether this is the secret. Takes as long for every text of its length.
+    /// Whether this is the secret. How long it takes says nothing of that: hashes are compared.
     pub(super) fn is_secret(&self, text: &str) -> bool {
-        let secret = self.secret.expose_secret().as_bytes();
-        let differs = secret.iter().zip(text.as_bytes()).fold(0, |differs, (a, b)| differs | (a ^ b));
-        secret.len() == text.len() && differs == 0
+        Sha256::digest(self.secret.expose_secret()) == Sha256::digest(text)
     }
 
     /// Tells a node something, as soon as it can be told.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 
-use crate::host::engine::ingress::{Wait, new_id};
+use crate::host::engine::ingress::Wait;
 use crate::host::engine::ledger::EngineLedger;
 use crate::host::engine::node::Engine;
 use crate::host::engine::wire::{Closing, Delivery, Opened, Opening};
@@ -14,6 +14,7 @@ use crate::host::journal::{JournalError, JournalErrorKind};
 use crate::host::ledger::sqlite::SqliteLedger;
 use crate::host::ledger::{Ledger, Served};
 use crate::host::residents::dispatch::Visit;
+use crate::host::text::unique;
 
 /// So many bytes of records are sent at once, but for a single record that is longer.
 const BATCH: usize = 1 << 20;
@@ -139,7 +140,7 @@ impl Engine {
     async fn wake_if_due(&self, served: &Served) -> Result<bool, JournalError> {
         let is_due = served.wake.is_some() || served.standing.is_none();
         if is_due {
-            let id = new_id();
+            let id = unique();
             let delivery = Delivery { id: id.clone(), visit: Visit::Wake, reply_to: None };
             self.ingress.send(("Session", &served.session, "deliver"), &delivery, &id).await?;
         }

@@ -1,6 +1,5 @@
 //! The engine's door for calls: HTTP with JSON.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::{Client, StatusCode, Url};
@@ -22,7 +21,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 const ADVICE: &str = "see that it runs and can be reached, then try again";
 
 /// The door.
-#[derive(Clone)]
 pub(super) struct Ingress {
     client: Client,
     address: Url,
@@ -170,9 +168,4 @@ impl Ingress {
     fn fault(&self, why: String) -> JournalError {
         JournalError::unavailable(self.location(), "reach the engine of", why, ADVICE)
     }
-}
-
-/// An id that nobody else gives.
-pub(super) fn new_id() -> Arc<str> {
-    format!("{:032x}", fastrand::u128(..)).into()
 }

@@ -1,23 +1,22 @@
 //! What a server keeps beside the journals, in the engine: a session's row is in its log; directories have what is looked
 //! for by something else than an id. A directory may lag by a second.
 
-use std::fmt::Write as _;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use futures_util::{FutureExt, TryFutureExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 
-use crate::host::engine::ingress::{Wait, new_id};
-use crate::host::engine::log_state::LogState;
+use crate::host::engine::ingress::Wait;
 use crate::host::engine::node::Engine;
 use crate::host::engine::wire::{Closing, DirectoryRow, Rows};
 use crate::host::events::Mark;
 use crate::host::journal::JournalError;
 use crate::host::ledger::answers::{Answer, CANDIDATES, KeptAnswer, RowId};
 use crate::host::ledger::{Filter, Kept, Ledger, Served, TokenRow};
+use crate::host::text::{hex, unique};
 use crate::vm::protocol::Timestamp;
 
 /// So many directories a program's sessions are spread over.
@@ -37,44 +36,13 @@ pub(super) struct EngineLedger {
     pub(super) engine: Arc<Engine>,
 }
 
-/// The directory that has a session of a program.
+/// The directory that has a session of a program: the same in every process and version.
 fn sessions_of(program: &str, session: &str) -> String {
-    let mut hasher = Fnv::default();
-    session.hash(&mut hasher);
-    shard(program, hasher.finish() % SHARDS)
+    shard(program, u64::from(Sha256::digest(session)[0]) % SHARDS)
 }
 
 fn shard(program: &str, number: u64) -> String {
     format!("sessions.{program}.{number}")
-}
-
-/// FNV-1a: the same number in every process and version, which the standard library's hasher does not promise.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Fnv {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a `String` can't fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 impl Engine {
@@ -94,7 +62,7 @@ impl Engine {
     ) -> Result<bool, JournalError> {
         let value = serde_json::to_string(value).unwrap_or_default();
         let row = DirectoryRow { name: name.to_owned(), value, is_new };
-        let id = is_new.then(new_id);
+        let id = is_new.then(unique);
         self.ingress.call(("Directory", directory, "put"), Some(&row), id.as_deref(), Wait::Briefly).await
     }
 
@@ -203,19 +171,15 @@ impl EngineLedger {
         self.serve(served, true).await.map(|_| ())
     }
 
-    async fn state(&self, session: &str) -> Result<LogState, JournalError> {
-        self.engine.state_of(session).await
-    }
-
     async fn serve(&self, served: &Served, is_new: bool) -> Result<bool, JournalError> {
-        let id = is_new.then(new_id);
+        let id = is_new.then(unique);
         let row = (served, is_new);
         let serve = ("Log", &*served.session, "serve");
         self.engine.ingress.call(serve, Some(&row), id.as_deref(), Wait::Briefly).await
     }
 
     async fn find_served(&self, session: &str) -> Result<Option<Served>, JournalError> {
-        let state = self.state(session).await?;
+        let state = self.engine.state_of(session).await?;
         let held_by = state.owner().cloned();
         Ok(state.served.map(|served| Served { held_by, ..served }))
     }
@@ -267,7 +231,7 @@ impl Ledger for EngineLedger {
 
     fn change_program(&self, session: Arc<str>, program: Arc<str>, version: Arc<str>) -> Kept<'_, ()> {
         async move {
-            let Some(served) = self.state(&session).await?.served else { return Ok(()) };
+            let Some(served) = self.engine.state_of(&session).await?.served else { return Ok(()) };
             if served.program != program {
                 self.engine.remove(&sessions_of(&served.program, &session), &session).await?;
             }
@@ -281,7 +245,7 @@ impl Ledger for EngineLedger {
 
     fn forget(&self, session: Arc<str>) -> Kept<'_, ()> {
         async move {
-            let served = self.state(&session).await?.served;
+            let served = self.engine.state_of(&session).await?.served;
             self.engine.delete(&session, served, true).await.map(|_| ())
         }
         .boxed()

@@ -7,12 +7,9 @@ use restate_sdk::prelude::{
     ContextReadState, ContextWriteState, HandlerError, Json, ObjectContext, SharedObjectContext,
 };
 
-use crate::host::engine::log_state::LogState;
-use crate::host::engine::wire::{Appended, Appending, BLOCK, Closing, Opened, Opening, Watching};
+use crate::host::engine::log_state::{LogState, fold};
+use crate::host::engine::wire::{Appended, Appending, Closing, Opened, Opening, Watching};
 use crate::host::ledger::Served;
-
-/// So many blocks are saved where blocks are folded.
-const SAVED: usize = 16;
 
 /// The key of a log's state.
 const STATE: &str = "state";
@@ -39,22 +36,6 @@ fn blocks_from(mut keys: Vec<String>, from: u64) -> Vec<String> {
     keys.sort_unstable();
     let after = keys.partition_point(|key| **key <= *block_key(from));
     keys.split_off(after.saturating_sub(1))
-}
-
-/// The same records in as few blocks as they fit into, if that saves many: each visit reads every block, and the engine
-/// writes down each reading.
-fn fold(blocks: &[(String, String)]) -> Option<Vec<(String, String)>> {
-    let mut folded: Vec<(String, String)> = Vec::new();
-    for (key, block) in blocks {
-        match folded.last_mut().filter(|(_, last)| last.len() + block.len() < BLOCK) {
-            Some((_, last)) => {
-                last.push('\n');
-                last.push_str(block);
-            }
-            None => folded.push((key.clone(), block.clone())),
-        }
-    }
-    (folded.len() + SAVED <= blocks.len()).then_some(folded)
 }
 
 #[allow(missing_docs, reason = "the clients that the macro makes are not used")]

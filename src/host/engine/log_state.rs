@@ -1,13 +1,16 @@
-//! What a log decides: whose a session is, which records are taken, and when it has failed. It needs no engine.
+//! What a log decides: whose a session is, which records are taken, when it has failed, and how blocks are folded. It needs no engine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::engine::wire::{Appended, Appending, Closing, Opening, Watching};
+use crate::host::engine::wire::{Appended, Appending, BLOCK, Closing, Opening, Watching};
 use crate::host::ledger::Served;
 use crate::vm::protocol::Timestamp;
+
+/// Fewer blocks than so many are not worth their folding.
+pub const SAVED: usize = 16;
 
 /// What a log knows beside the records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -71,16 +74,20 @@ impl LogState {
             room,
             is_served: state.served.is_some(),
         };
-        match () {
-            () if *epoch != self.epoch => (Appended::Fenced, false),
-            () if *from < next && from + n == next => (done(self), false),
-            () if *from != next => (Appended::Gap(next), false),
-            () if bytes > room => (Appended::Full { bytes: self.bytes, room }, false),
-            () => {
-                (self.n_records, self.bytes) = (self.n_records + n, bytes);
-                (done(self), true)
-            }
+        if *epoch != self.epoch {
+            return (Appended::Fenced, false);
         }
+        if *from < next && from + n == next {
+            return (done(self), false);
+        }
+        if *from != next {
+            return (Appended::Gap(next), false);
+        }
+        if bytes > room {
+            return (Appended::Full { bytes: self.bytes, room }, false);
+        }
+        (self.n_records, self.bytes) = (self.n_records + n, bytes);
+        (done(self), true)
     }
 
     /// The owner lets the session go; false: another one has it.
@@ -141,4 +148,20 @@ impl LogState {
     pub(super) fn n_records(&self) -> u64 {
         self.n_records
     }
+}
+
+/// The same records in as few blocks as they fit into, each with its key, if that saves at least [`SAVED`] of them: each
+/// visit reads every block, and the engine writes down each reading. A block's key is that of the first that is in it.
+pub fn fold(blocks: &[(String, String)]) -> Option<Vec<(String, String)>> {
+    let mut folded: Vec<(String, String)> = Vec::new();
+    for (key, block) in blocks {
+        match folded.last_mut().filter(|(_, last)| last.len() + block.len() < BLOCK) {
+            Some((_, last)) => {
+                last.push('\n');
+                last.push_str(block);
+            }
+            None => folded.push((key.clone(), block.clone())),
+        }
+    }
+    (folded.len() + SAVED <= blocks.len()).then_some(folded)
 }

@@ -7,17 +7,18 @@ use secrecy::SecretString;
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::host::engine::colleagues::{Colleagues, News};
-use crate::host::engine::ingress::{Ingress, Wait, new_id};
+use crate::host::engine::ingress::{Ingress, Wait};
 use crate::host::engine::log_state::LogState;
 use crate::host::engine::tokens::KnownTokens;
 use crate::host::engine::wire::{Closing, Delivery, Visited, Watching};
 use crate::host::journal::JournalError;
-use crate::host::journal::record::{Record, RecordBody};
+use crate::host::journal::record::RecordBody;
 use crate::host::ledger::Served;
 use crate::host::residents::Residents;
 use crate::host::residents::dispatch::{Added, Receipted, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::session::{Receipt, SendError};
+use crate::host::text::unique;
 use crate::vm::protocol::Timestamp;
 
 /// So long a node is told of what is added to a session without asking again, in milliseconds.
@@ -130,9 +131,9 @@ impl Engine {
         }
     }
 
-    pub(super) fn added(&self, session: &str, records: Arc<[Record]>) {
+    pub(super) fn added(&self, session: &str, records: Added) {
         let follower = self.followers.get(session).map(|follower| follower.clone());
-        if follower.is_some_and(|follower| follower.send(Added { records }).is_err()) {
+        if follower.is_some_and(|follower| follower.send(records).is_err()) {
             self.followers.remove_if(session, |_, follower| follower.receiver_count() == 0);
         }
     }
@@ -155,7 +156,7 @@ impl Engine {
         {
             return receipt.into();
         }
-        let id = new_id();
+        let id = unique();
         let (sender, receipt) = oneshot::channel();
         self.waiting.insert(id.clone(), sender);
         let delivery = Delivery { id: id.clone(), visit, reply_to: Some(self.node.clone()) };

@@ -19,7 +19,6 @@ use crate::host::launch::LaunchError;
 use crate::host::residents::dispatch::{Receipted, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::Standing;
-use crate::host::residents::visit::Left;
 use crate::host::session::{SendError, SessionError};
 use crate::vm::protocol::Timestamp;
 
@@ -131,7 +130,7 @@ impl Engine {
         // Another visit may have come while this one was already another node's.
         self.visiting.remove_if(&session, |_, visiting| visiting.delivery == id);
         let error = match left {
-            Ok(Ok(Left { due })) => return Ok(Visited { receipt, due: due.map(|Timestamp(due)| due) }),
+            Ok(Ok(due)) => return Ok(Visited { receipt, due: due.map(|Timestamp(due)| due) }),
             Ok(Err(error)) => error,
             Err(_) => ResidentError::Session(SessionError::Vanished),
         };

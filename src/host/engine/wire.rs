@@ -129,7 +129,7 @@ pub(super) struct DirectoryRow {
 pub(super) type Rows = BTreeMap<String, String>;
 
 /// So many bytes a key of a session's log has at most, but for a single record that is longer.
-pub(super) const BLOCK: usize = 256 << 10;
+pub const BLOCK: usize = 256 << 10;
 
 /// So many bytes of records a session may have: the engine's limit for what an object keeps is 32 MB.
 pub const ROOM: u64 = 30 << 20;

@@ -27,12 +27,8 @@ pub enum Visit {
     Wake,
 }
 
-/// Records that were added to a session.
-#[derive(Clone, Debug)]
-pub struct Added {
-    /// All of them, in order, without a gap.
-    pub records: Arc<[Record]>,
-}
+/// Records that were added to a session, in order and without a gap.
+pub type Added = Arc<[Record]>;
 
 /// What came of a deed, for whoever handed it in at another server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

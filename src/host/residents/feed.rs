@@ -17,7 +17,7 @@ use crate::host::journal::record::Record;
 use crate::host::ledger::Served;
 use crate::host::replay::on_thread;
 use crate::host::residents::Residents;
-use crate::host::residents::dispatch::{Added, Dispatch, Visit};
+use crate::host::residents::dispatch::{Dispatch, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::State;
 use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionGone, SessionHandle, Subscription};
@@ -239,8 +239,10 @@ impl Feed {
     async fn tell_log(&mut self, dispatch: &dyn Dispatch) -> Result<End, ResidentError> {
         let (residents, id) = (self.residents.clone(), self.served.session.clone());
         let draining = &residents.draining;
-        // First, so that nothing is missed that comes while it is read.
-        let mut added = dispatch.follow(id.clone(), self.until == Until::Over).await?;
+        // First, so that nothing is missed that comes while it is read. A visit that is under way already was begun for
+        // somebody else, who is told of it.
+        let stays = self.until == Until::Over || self.served.held_by.is_some();
+        let mut added = dispatch.follow(id.clone(), stays).await?;
         let mut past = match self.read_log().await? {
             Ok(past) => past,
             Err(end) => return Ok(end),
@@ -253,7 +255,7 @@ impl Feed {
                 () = self.sender.closed() => return Ok(End::Gone),
                 () = draining.cancelled() => return Ok(End::Task),
                 added = timeout(look, added.recv()) => match added {
-                    Ok(Ok(Added { records })) => records,
+                    Ok(Ok(records)) => records,
                     // Too much came at once, or what is added is not told any more.
                     Ok(Err(_)) => return Ok(End::Task),
                     Err(_) if since.elapsed() > AFRESH => return Ok(End::Task),

@@ -267,7 +267,8 @@ impl Residents {
             }
             // Whoever has noted it may have died before its first record.
             if self.sessions.get(&id).is_some() || self.store.find(&id).await? {
-                if let (Some(dispatch), None) = (&self.dispatch, &there.standing) {
+                // Nobody has gone on with it since, and nobody does now.
+                if let (Some(dispatch), None, None) = (&self.dispatch, &there.standing, &there.held_by) {
                     dispatch.hand_in(id, Visit::Wake, None).await?;
                 }
                 return Ok((there, false));
@@ -346,15 +347,16 @@ impl Residents {
             let is_live = !handle.has_ended();
             return Ok((Standing::of(&present, is_live), is_live));
         }
+        // It may have been taken up, or let go, since this row was read.
+        let again = match (&served.standing, &served.held_by) {
+            (None, None) => self.ledger.find(served.session.clone()).await?,
+            (Some(_), _) | (None, Some(_)) => None,
+        };
+        let served = again.as_ref().unwrap_or(served);
         if served.held_by.is_some() {
             return self.standing_elsewhere(served).await;
         }
-        let row = match &served.standing {
-            Some(standing) => Some(standing.clone()),
-            // It may have been let go since this row was read.
-            None => self.ledger.find(served.session.clone()).await?.and_then(|served| served.standing),
-        };
-        let kept = row.and_then(|standing| serde_json::from_str(&standing).ok());
+        let kept = served.standing.as_ref().and_then(|standing| serde_json::from_str(standing).ok());
         Ok((kept.unwrap_or_else(|| Standing::interrupted(served.created)), false))
     }
 

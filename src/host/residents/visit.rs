@@ -13,15 +13,9 @@ use crate::host::residents::error::ResidentError;
 use crate::host::session::{Deed, Kept, Receipt, SendError, SessionError, SessionGone, SessionHandle};
 use crate::vm::protocol::{Timestamp, Wait};
 
-/// How a visit left its session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// When it must be visited again, whoever wants it.
-    pub due: Option<Timestamp>,
-}
-
 impl Residents {
-    /// Visits a session here. `told` hears what came of it when that is in the journal.
+    /// Visits a session here. `told` hears what came of it when that is in the journal. When it must be visited again,
+    /// whoever wants it.
     ///
     /// # Errors
     /// It cannot be visited here: there is no room, this server has no such program or tool, its journal cannot be opened
@@ -31,7 +25,7 @@ impl Residents {
         id: &Arc<str>,
         visit: &Visit,
         told: impl FnOnce(Result<Receipt, SendError>) + Send,
-    ) -> Result<Left, ResidentError> {
+    ) -> Result<Option<Timestamp>, ResidentError> {
         self.check_open()?;
         let mut known = None;
         let opened = self.sessions.open_or_resume(id, async || {
@@ -72,7 +66,7 @@ impl Residents {
         }
         let waits = |wait: &Wait| wait.is_for_person() || matches!(wait, Wait::Timer(_));
         match ending.outcome.is_some() || ending.view.wait.as_ref().is_some_and(waits) {
-            true => Ok(Left { due: ending.due }),
+            true => Ok(ending.due),
             // It was stopped in the middle, as this process is about to end.
             false => Err(SessionError::Draining.into()),
         }

@@ -12,6 +12,7 @@ use crate::host::journal::JournalError;
 use crate::host::journal::record::{Record, RecordBody};
 use crate::host::session::listeners::Publisher;
 use crate::host::session::present::Present;
+use crate::host::text::unique;
 use crate::value::Value;
 use crate::vm::protocol::{
     CallId, EndedCall, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict,
@@ -93,7 +94,7 @@ impl Deed {
     #[must_use]
     pub fn named(mut self) -> Deed {
         if let Deed::Message { id, .. } | Deed::Signal(Signal { id, .. }) = &mut self {
-            id.get_or_insert_with(|| format!("{:032x}", fastrand::u128(..)).into());
+            id.get_or_insert_with(unique);
         }
         self
     }

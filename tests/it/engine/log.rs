@@ -1,7 +1,7 @@
 //! What a log decides, without an engine.
 
-use playhouse::host::engine::log_state::LogState;
-use playhouse::host::engine::wire::{Appending, Closing, Opening, Watching};
+use playhouse::host::engine::log_state::{LogState, SAVED, fold};
+use playhouse::host::engine::wire::{Appending, BLOCK, Closing, Opening, Watching};
 use playhouse::host::ledger::Served;
 use playhouse::vm::protocol::Timestamp;
 use serde_json::json;
@@ -87,4 +87,33 @@ fn cases() {
         }
         text
     });
+}
+
+/// Folded blocks have the same lines in the same order, each at the key of its first, and none is longer than a block may be
+/// that was not before.
+#[test]
+fn folded_blocks_have_the_same_records() {
+    let lines: Vec<String> = (0..200_usize).map(|n| format!("{n}{}", "x".repeat(n * n * 97 % 40_000))).collect();
+    let whole = lines.join("\n");
+    let long = format!("long{}", "x".repeat(BLOCK + 1));
+    let all =
+        |blocks: &[(String, String)]| blocks.iter().map(|(_, block)| block.as_str()).collect::<Vec<_>>().join("\n");
+    let blocks: Vec<(String, String)> =
+        lines.iter().enumerate().map(|(n, line)| (format!("r{n:012}"), line.clone())).collect();
+    let folded = fold(&blocks).unwrap();
+    assert_eq!(all(&folded), whole);
+    assert!(folded.len() > 1 && folded.len() + SAVED <= blocks.len(), "{}", folded.len());
+    for (key, block) in &folded {
+        assert!(block.len() <= BLOCK, "{key}: {}", block.len());
+        let first = block.lines().next().unwrap();
+        assert!(blocks.contains(&(key.clone(), first.to_owned())), "{key}");
+    }
+    // Too few to be worth it; and once more nothing is saved.
+    assert_eq!(fold(&blocks[..SAVED]), None);
+    assert_eq!(fold(&folded), None);
+    let mut with_long = blocks;
+    with_long.insert(100, ("r000000000099x".to_owned(), long.clone()));
+    let folded = fold(&with_long).unwrap();
+    assert!(folded.iter().any(|(_, block)| *block == long));
+    assert_eq!(all(&folded), all(&with_long));
 }

@@ -2,8 +2,8 @@
 # Sessions on many nodes, whatever dies: `drive.py`, with the Restate server from npm. PLAYHOUSE is built with
 # `--features restate`. What stands after CACHE goes to drive.py: numbers of scenarios, `--sessions 50`.
 #     tests/third_party/restate/run.sh PLAYHOUSE CACHE [ARGUMENT…]
-# Before it, those tests of tests/it that need such a server, where PLAYHOUSE is what cargo has built: the contract of
-# stores, faults, `engine import`. The last line is `N passed, M failed`.
+# Before it, those tests of tests/it that need such a server or the feature, where PLAYHOUSE is what cargo has built: the
+# contract of stores, faults, `engine import`, commands in the guides. The last line is `N passed, M failed`.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -26,7 +26,7 @@ prove() {
 if [ "$playhouse" = "$(realpath -m "${CARGO_TARGET_DIR:-$root/target}/release/playhouse")" ]; then
     cd "$root"
     RESTATE_SERVER=$server prove cargo test --locked --release --features postgres,restate --test it -- \
-        --ignored on_the_engine engine::
+        --include-ignored on_the_engine engine:: guides::
     cd "$OLDPWD"
 fi
 prove python3 "$here/drive.py" "$playhouse" "$server" "${@:3}"

@@ -252,7 +252,7 @@ async fn import(console: &Console, engine: &str, path: &Path, sessions: &[String
     Ok(if n_refused == 0 { Exit::Finished } else { Exit::Failed })
 }
 
-/// Brings all tokens: how many came. One whose name another token has there stays behind.
+/// Brings all tokens: how many came. One whose name another token has there does not come.
 async fn import_tokens(console: &Console, from: &SqliteLedger, to: &dyn Ledger) -> Result<usize, JournalError> {
     let known = to.tokens().await?;
     let mut n_came = 0;

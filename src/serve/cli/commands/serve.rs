@@ -339,7 +339,8 @@ async fn perform(console: &Console, arguments: &TokenArguments) -> Result<Exit, 
                     "there is no token for {name}; `playhouse serve token list` lists them"
                 )));
             }
-            console.remark(&format!("the token for {name} is taken away; a server that runs knows it at once"));
+            console
+                .remark(&format!("the token for {name} is taken away; a server that runs knows it within two seconds"));
         }
     }
     Ok(Exit::Finished)
