@@ -180,7 +180,7 @@ impl EngineLedger {
 
     async fn find_served(&self, session: &str) -> Result<Option<Served>, JournalError> {
         let state = self.engine.state_of(session).await?;
-        let held_by = state.owner().cloned();
+        let held_by = state.visitor().cloned();
         Ok(state.served.map(|served| Served { held_by, ..served }))
     }
 

@@ -24,6 +24,8 @@ pub struct LogState {
     bytes: u64,
     /// The node that has the session.
     owner: Option<Arc<str>>,
+    /// Whether it has it for a visit, which the engine sees to its end. Otherwise it writes a beginning, or a fork.
+    is_visited: bool,
     /// The last visit, and the number of the first record that it could have added.
     visit: Option<(Arc<str>, u64)>,
     /// How often the last visit has failed for a fault of the session.
@@ -50,6 +52,7 @@ impl LogState {
         }
         self.epoch += 1;
         self.owner = Some(node);
+        self.is_visited = visit.is_some();
         let next = self.n_records + 1;
         let Some(visit) = visit else { return Ok((self.epoch, next)) };
         let first = match self.visit.take_if(|(last, _)| *last == visit) {
@@ -142,6 +145,11 @@ impl LogState {
     /// The node that has the session.
     pub(super) fn owner(&self) -> Option<&Arc<str>> {
         self.owner.as_ref()
+    }
+
+    /// The node that visits the session: if it dies, the engine has another one go on.
+    pub(super) fn visitor(&self) -> Option<&Arc<str>> {
+        self.owner().filter(|_| self.is_visited)
     }
 
     /// How many records there are.

@@ -17,7 +17,7 @@ use crate::host::ledger::Served;
 use crate::host::residents::Residents;
 use crate::host::residents::dispatch::{Added, Receipted, Visit};
 use crate::host::residents::error::ResidentError;
-use crate::host::session::{Receipt, SendError};
+use crate::host::session::{Receipt, SendError, SessionError};
 use crate::host::text::unique;
 use crate::vm::protocol::Timestamp;
 
@@ -160,16 +160,18 @@ impl Engine {
         let (sender, receipt) = oneshot::channel();
         self.waiting.insert(id.clone(), sender);
         let delivery = Delivery { id: id.clone(), visit, reply_to: Some(self.node.clone()) };
-        let call =
-            self.ingress.call(("Session", &session, "deliver"), Some(&delivery), Some(&id), Wait::AsLongAsItTakes);
+        // A task of its own: its connection is of use again, also where nobody waits for the end of the visit.
+        let call = tokio::spawn(async move {
+            let (deliver, wait) = (("Session", &*session, "deliver"), Wait::AsLongAsItTakes);
+            let visited = self.ingress.call(deliver, Some(&delivery), Some(&id), wait).await;
+            self.waiting.remove(&id);
+            visited.map(|visited: Visited| visited.receipt)
+        });
         // What comes first: the node that has the visit says that it is done, or the visit has come to its end.
         let visited = tokio::select! {
             Ok(receipt) = receipt => receipt,
-            visited = call => visited.map(|visited: Visited| visited.receipt).inspect_err(|_| {
-                self.waiting.remove(&id);
-            })?,
+            visited = call => visited.map_err(|_| SessionError::Vanished)??,
         };
-        self.waiting.remove(&id);
         visited.into()
     }
 

@@ -31,7 +31,7 @@ pub struct Served {
     /// When it must be opened again, whoever wants it.
     #[serde(with = "as_millis_if_any")]
     pub wake: Option<Timestamp>,
-    /// Which server has it at this moment, where the ledger is one for many and knows it.
+    /// Which server visits it at this moment, where the ledger is one for many and knows it.
     #[serde(skip)]
     pub held_by: Option<Arc<str>>,
 }

@@ -267,7 +267,7 @@ impl Residents {
             }
             // Whoever has noted it may have died before its first record.
             if self.sessions.get(&id).is_some() || self.store.find(&id).await? {
-                // Nobody has gone on with it since, and nobody does now.
+                // Nobody has gone on with it since, and nobody does now: who wrote its beginning may have died after it.
                 if let (Some(dispatch), None, None) = (&self.dispatch, &there.standing, &there.held_by) {
                     dispatch.hand_in(id, Visit::Wake, None).await?;
                 }

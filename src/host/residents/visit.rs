@@ -45,12 +45,15 @@ impl Residents {
         });
         let handle = opened.await?;
         let let_go = self.doors.get(id).map(|door| door.let_go.clone());
+        let mut is_done = true;
         match visit {
             Visit::Do(body) => {
-                told(match known {
+                let done = match known {
                     Some(receipt) => Ok(receipt),
                     None => deliver(&handle, RecordBody::clone(body)).await,
-                });
+                };
+                is_done = !matches!(done, Err(SendError::Gone(_)));
+                told(done);
             }
             Visit::Migrate(_) | Visit::Wake => {
                 // Seen when all is flushed.
@@ -65,9 +68,9 @@ impl Residents {
             let_go.cancelled().await;
         }
         let waits = |wait: &Wait| wait.is_for_person() || matches!(wait, Wait::Timer(_));
-        match ending.outcome.is_some() || ending.view.wait.as_ref().is_some_and(waits) {
+        match ending.outcome.is_some() || (is_done && ending.view.wait.as_ref().is_some_and(waits)) {
             true => Ok(ending.due),
-            // It was stopped in the middle, as this process is about to end.
+            // It was stopped in the middle, or before anything was done, as this process is about to end.
             false => Err(SessionError::Draining.into()),
         }
     }

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::Request;
+use axum::http::{Request, header};
+use axum::middleware::map_response;
+use axum::response::Response;
 use axum::routing::get;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -50,6 +52,8 @@ pub async fn serve_meanwhile(listener: &TcpListener, until: impl Future<Output =
     let why = "this node cannot serve yet: `playhouse engine register` has not told the engine of it";
     let not_yet = move || async move { Problem::unavailable(why, 1) };
     let router = axum::Router::new().route("/healthz", get(door::healthy)).fallback(not_yet);
+    // Whoever asks again on the same connection would hear this for ever.
+    let router = router.layer(map_response(|response: Response| async { ([(header::CONNECTION, "close")], response) }));
     tokio::select! {
         served = axum::serve(same, router).into_future() => served,
         () = until => Ok(()),

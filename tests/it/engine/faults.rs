@@ -71,8 +71,8 @@ fn a_node_waits_until_it_is_registered_and_refuses_when_the_engine_is_gone() {
     wait(async {
         let server = Server::start().await;
         let engine = format!("restate:http://{}", server.ingress);
-        let listen = super::free()[0].to_string();
-        let run = serve(&engine).args(["--engine-listen", &listen, "--listen", "127.0.0.1:0", "--model", "embedded"]);
+        let [listen, door, _] = super::free().map(|address| address.to_string());
+        let run = serve(&engine).args(["--engine-listen", &listen, "--listen", &door, "--model", "embedded"]);
         let run = run.file("desk.md", DESK);
         let mut node = Node(run.command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
         let mut told = BufReader::new(node.0.stderr.take().unwrap()).lines().map_while(Result::ok);
@@ -83,6 +83,10 @@ fn a_node_waits_until_it_is_registered_and_refuses_when_the_engine_is_gone() {
             server.ingress
         );
         assert_eq!(waits, Some(expected));
+        let early = ask(door.parse().unwrap(), "GET", "/readyz", &[], None).await;
+        assert_eq!(early.status, 503, "{}", early.body);
+        // The next request of the same client comes to the server itself.
+        assert!(early.headers.contains(&("connection".to_owned(), "close".to_owned())), "{:?}", early.headers);
         server.admin().register(&format!("http://{listen}"), false).await.unwrap();
         let mut line = String::new();
         BufReader::new(node.0.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -16,10 +16,11 @@ class Refused(Exception):
 
 class Ways:
     """The nodes that a client knows, and what their answers were: `statuses` counts them, `faults` are those that no client
-    should get."""
+    should get, and `later` those that ask it to come again."""
 
-    def __init__(self, addresses, statuses, faults):
-        self.addresses, self.statuses, self.faults, self.next = addresses, statuses, faults, random.randrange(len(addresses))
+    def __init__(self, addresses, statuses, faults, later):
+        self.addresses, self.statuses, self.faults, self.later = addresses, statuses, faults, later
+        self.next = random.randrange(len(addresses))
 
     async def ask(self, user, method, path, body=None, headers=(), seconds=20):
         """One attempt; another one goes to the next node."""
@@ -30,6 +31,10 @@ class Ways:
         answer = await wire.ask(address, method, path, body, own, seconds)
         self.statuses[answer.status] += 1
         return answer
+
+    def note(self, status, text):
+        """What an answer says that is another one's fault, or the moment's."""
+        self.later.append(f"{status} {text}")
 
     def refuse(self, text):
         self.faults.append(text)
@@ -48,6 +53,7 @@ class Ways:
                     return json.loads(text)
                 if answer.status < 500 and answer.status not in (409, 429):
                     self.refuse(f"{method} {path}: {answer.status} {text}")
+                self.note(answer.status, f"{method} {path}: {text}")
                 pause = min(float(answer.headers.get("retry-after", 0.3)), 2)
             except LOST:
                 pass
@@ -83,8 +89,11 @@ class Reader:
                     if answer.status == 200:
                         self.n_connections += 1
                         await self.hear(answer, react)
-                    elif answer.status < 500 and answer.status not in (409, 429):
-                        self.ways.refuse(f"GET {path}: {answer.status} {await answer.text()}")
+                    else:
+                        text = await answer.text()
+                        if answer.status < 500 and answer.status not in (409, 429):
+                            self.ways.refuse(f"GET {path}: {answer.status} {text}")
+                        self.ways.note(answer.status, f"GET {path}: {text}")
             except LOST:
                 pass
             if not self.is_over:

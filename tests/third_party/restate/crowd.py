@@ -19,10 +19,11 @@ class Crowd:
         self.report, self.world, self.prefix = report, world, prefix
         self.talk_to, self.read_from = talk_to, read_from or talk_to
         self.cuts, self.sabotage, self.witnesses = cuts, sabotage, witnesses
-        self.statuses, self.faults, self.talks, self.tasks, self.heard = Counter(), [], [], {}, []
+        self.statuses, self.faults, self.later = Counter(), [], []
+        self.talks, self.tasks, self.heard = [], {}, []
 
     def ways(self, nodes):
-        return Ways([node.address for node in nodes], self.statuses, self.faults)
+        return Ways([node.address for node in nodes], self.statuses, self.faults, self.later)
 
     def begin(self, n):
         """One more."""

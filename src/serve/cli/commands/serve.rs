@@ -156,8 +156,12 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     let listener = listen("--listen", arguments.listen, arguments.reuse_port)?;
     // From here on the engine can be told where this node is.
     let joined = joins.map(|join| join(&residents));
-    if joined.is_some() {
-        let registered = until_registered(console, &residents);
+    // One that is known already takes what comes in this moment a moment later.
+    if joined.is_some()
+        && let Err(error) = residents.ledger().is_writable().await
+    {
+        console.remark(&format!("waits: {error}"));
+        let registered = until_registered(&residents);
         serve_meanwhile(&listener, registered).await.map_err(|cause| Failure::failed(format!("--listen: {cause}")))?;
     }
     let access = Access::new(residents.ledger(), options.has_strangers(), arguments.no_auth_i_know).await;
@@ -215,12 +219,8 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
 }
 
 /// Waits until what is kept elsewhere can be read.
-async fn until_registered(console: &Console, residents: &Residents) {
-    let mut is_told = false;
-    while let Err(error) = residents.ledger().is_writable().await {
-        if !std::mem::replace(&mut is_told, true) {
-            console.remark(&format!("waits: {error}"));
-        }
+async fn until_registered(residents: &Residents) {
+    while residents.ledger().is_writable().await.is_err() {
         tokio::time::sleep(LOOK).await;
     }
 }
