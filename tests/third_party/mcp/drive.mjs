@@ -121,8 +121,7 @@ try {
   );
 
   if (target) {
-    const test = spawnSync("cargo", ["test", "--locked", "--release", "--features", "postgres", "--test", "it", "mcp::third_party", "--", "--ignored"], {
-      cwd: join(here, "..", "..", ".."),
+    const test = spawnSync(join(here, "..", "..", "..", ".ci", "release"), ["mcp::third_party", "--", "--ignored"], {
       env: { ...process.env, CARGO_TARGET_DIR: target, PLAYHOUSE_TEST_MCP: cache },
       encoding: "utf8",
     });

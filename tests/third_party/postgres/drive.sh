@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `SqlQuery` against a real PostgreSQL server: installs one from Debian where it may, starts it as an ordinary user on a
-# free port below a temporary folder, runs the tests, and takes both away again. Arguments go to cargo (`--release`).
-# The last line is `N passed, N failed`.
+# free port below a temporary folder, runs the tests, and takes both away again. The arguments are the command that runs
+# tests of tests/it [default: cargo, a debug build]. The last line is `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 exec </dev/null
@@ -94,7 +94,8 @@ export PGPASSWORD=right-password
 export PLAYHOUSE_TEST_POSTGRES="postgres://playhouse:right-password@127.0.0.1:$port/postgres"
 export PLAYHOUSE_TEST_POSTGRES_CERTIFICATE="$folder/authority.pem"
 status=0
-output=$(cargo test --locked "$@" --features postgres --test it -- --include-ignored resource::postgres 2>&1) || status=$?
+[ $# != 0 ] || set -- cargo test --locked --features postgres --test it
+output=$("$@" -- --include-ignored resource::postgres 2>&1) || status=$?
 printf '%s\n' "$output"
 result=$(grep '^test result:' <<<"$output" || true)
 n_passed=$(sed -n 's/.* \([0-9]*\) passed.*/\1/p' <<<"$result")

@@ -24,10 +24,7 @@ prove() {
 }
 
 if [ "$playhouse" = "$(realpath -m "${CARGO_TARGET_DIR:-$root/target}/release/playhouse")" ]; then
-    cd "$root"
-    RESTATE_SERVER=$server prove cargo test --locked --release --features postgres,restate --test it -- \
-        --include-ignored on_the_engine engine:: guides::
-    cd "$OLDPWD"
+    RESTATE_SERVER=$server prove "$root/.ci/release" -- --include-ignored on_the_engine engine:: guides::
 fi
 prove python3 "$here/drive.py" "$playhouse" "$server" "${@:3}"
 echo "$n_passed passed, $n_failed failed"
