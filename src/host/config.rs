@@ -36,8 +36,8 @@ const DEFAULT_OPENAI_MODEL: &str = "gpt-4.1-mini";
 const AUTO: &str = "auto";
 
 /// What is said where nobody has chosen a model.
-const EMBEDDED_REASON: &str = "model embedded: a small guided executor, no key needed; for a real model see README \
-                               \"Which model\"";
+const EMBEDDED_REASON: &str =
+    "model embedded: built in, no key needed; `playhouse doctor` shows how to use a language model";
 
 /// What the environment says. Read once, at the start of a process.
 #[derive(Clone, Debug, Default)]

@@ -291,7 +291,7 @@ fn nobody_chooses_the_embedded_model() {
     assert_eq!(config.model().0, &ModelId::Embedded);
     assert_eq!(
         config.model().1,
-        "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\""
+        "model embedded: built in, no key needed; `playhouse doctor` shows how to use a language model"
     );
     assert_eq!(config.classifier().0, &ClassifierId::Rules);
     let named = resolve(&CommandLine::default(), &FileConfig::default(), &[("PLAYHOUSE_MODEL", "embedded")]);

@@ -173,8 +173,8 @@ fn auto_that_finds_nothing_is_the_embedded_model() {
     let done = beside(&silent).line("run program.md --model auto").stdin("Ada\n").code(0);
     assert_eq!(
         done.stderr.lines().next().unwrap(),
-        "model embedded: a small guided executor, as no server of models answers on this machine (asked were Ollama, LM \
-         Studio and llama.cpp); start one, or name a model as in --model openai:NAME"
+        "model embedded: built in, as neither Ollama nor LM Studio nor llama.cpp answers on this machine; start one of \
+         them, or name a model as in --model openai:NAME"
     );
     assert!(done.stdout.contains("Hello!"), "{}", done.stdout);
 }
@@ -184,7 +184,7 @@ fn auto_that_finds_nothing_is_the_embedded_model() {
 fn without_a_terminal_nothing_is_looked_for() {
     let server = with_a_model();
     let done = beside(&server).line("run program.md").stdin("Ada\n").code(0);
-    assert!(done.stderr.starts_with("model embedded: a small guided executor, no key needed"), "{}", done.stderr);
+    assert!(done.stderr.starts_with("model embedded: built in, no key needed"), "{}", done.stderr);
     let done = done.then().variable("PLAYHOUSE_LOCAL_PORTS", "1,2").line("run program.md").code(2);
     assert!(done.stderr.contains("PLAYHOUSE_LOCAL_PORTS=1,2: write the ports of Ollama"), "{}", done.stderr);
     assert_eq!(server.n_connections(), 0);
@@ -198,9 +198,9 @@ fn models_are_listed_and_shown() {
     assert_eq!(
         done.stdout,
         format!(
-            "embedded          a guided executor inside the program, no key needed\n\
-             openai:qwen3:8b   Ollama                                               --base-url {url}\n\
-             openai:gemma3:4b  Ollama                                               --base-url {url}\n"
+            "embedded          built in, no key needed; follows plain lines, and does not judge\n\
+             openai:qwen3:8b   Ollama                                                            --base-url {url}\n\
+             openai:gemma3:4b  Ollama                                                            --base-url {url}\n"
         )
     );
     let ports = format!("0,0,{}", port(&server));
@@ -209,7 +209,7 @@ fn models_are_listed_and_shown() {
     let expected = json!({"model": "openai:gemma3:4b", "title": "llama.cpp", "server": url});
     assert_eq!((&listed[0]["model"], &listed[2]), (&json!("embedded"), &expected));
     let done = done.then().line("model show").code(0);
-    assert!(done.stdout.starts_with("model embedded: a small guided executor, no key needed"), "{}", done.stdout);
+    assert!(done.stdout.starts_with("model embedded: built in, no key needed"), "{}", done.stdout);
     let done =
         done.then().variable("PLAYHOUSE_LOCAL_PORTS", &ports).line("model show --model auto --format json").code(0);
     let shown: Value = serde_json::from_str(&done.stdout).unwrap();

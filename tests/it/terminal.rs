@@ -135,7 +135,7 @@ fn a_first_interrupt_at_the_prompt_only_warns() {
     screen.see("Heard: hello.");
     screen.prompt();
     screen.keys("\x03");
-    screen.see("Heard: hello.\n> \nCtrl-C again leaves\n> ");
+    screen.see("Heard: hello.\n\n> \nCtrl-C again leaves\n> ");
     screen.keys("\x03");
     assert_eq!(screen.end(), Some(3));
     golden::compare("terminal/left.golden", &without_chance(&screen.contents()));

@@ -16,7 +16,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::host::llm::LeftOver;
-use crate::lang::program::{Program, TriggerKind};
+use crate::host::text::{cut, one_line};
+use crate::lang::program::{Program, Trigger, TriggerKind};
 use crate::vm::protocol::{Question, Verdict};
 
 /// A verdict on its way. One that is there at the first poll costs its session no delay; dropping it gives the
@@ -30,6 +31,12 @@ pub trait TriggerClassifier: Send + Sync {
 
     /// Whether a model is asked, which costs tokens.
     fn asks_model(&self) -> bool {
+        false
+    }
+
+    /// Whether it can never say anything of a trigger in these words, whatever happens.
+    fn abstains(&self, words: &str) -> bool {
+        let _ = words;
         false
     }
 
@@ -49,11 +56,31 @@ pub trait TriggerClassifier: Send + Sync {
     }
 }
 
-/// Whether a program has triggers that the classifier is asked about.
-pub fn has_semantic_triggers(program: &Program) -> bool {
-    program
-        .playbooks
-        .iter()
-        .flat_map(|playbook| &playbook.triggers)
-        .any(|trigger| trigger.kind == TriggerKind::Semantic)
+/// The triggers of a program that the classifier is asked about.
+pub fn semantic_triggers(program: &Program) -> impl Iterator<Item = &Trigger> {
+    let triggers = program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
+    triggers.filter(|trigger| trigger.kind == TriggerKind::Semantic)
+}
+
+/// What its author is told of a program before it begins: which triggers can never fire with this classifier. None: all
+/// can.
+pub fn unjudged(program: &Program, classifier: &dyn TriggerClassifier) -> Option<String> {
+    const MAX_SHOWN: usize = 6;
+    const MAX_WORDS: usize = 60;
+    let words = |trigger: &Trigger| cut(&one_line(&trigger.text), MAX_WORDS);
+    let unjudged = semantic_triggers(program).filter(|trigger| classifier.abstains(&trigger.text));
+    let told = unjudged.map(|trigger| format!("{} ({})", program.trigger_name(trigger.id), words(trigger)));
+    let told: Vec<String> = told.collect();
+    let more = match told.len().saturating_sub(MAX_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!told.is_empty()).then(|| {
+        format!(
+            "classifier {} cannot judge these triggers, so they never fire: {}{more}; a model can: --classifier model, or \
+             model:ID",
+            classifier.id(),
+            told[..told.len().min(MAX_SHOWN)].join(", ")
+        )
+    })
 }

@@ -31,6 +31,10 @@ impl TriggerClassifier for Recorded {
         self.classifier.asks_model()
     }
 
+    fn abstains(&self, words: &str) -> bool {
+        self.classifier.abstains(words)
+    }
+
     fn judge(&self, question: Arc<Question>) -> VerdictFuture {
         let open = self.take.lockstep().question();
         let answer = self.take.order().map(|order| order.ask(Speaker::Verdict));

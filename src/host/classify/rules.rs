@@ -16,6 +16,10 @@ impl TriggerClassifier for Rules {
         "rules".into()
     }
 
+    fn abstains(&self, words: &str) -> bool {
+        judge_words(words, &[]).is_none()
+    }
+
     fn judge(&self, question: Arc<Question>) -> VerdictFuture {
         let (mut matched, mut abstained) = (Vec::new(), Vec::new());
         for candidate in &question.candidates {

@@ -8,7 +8,7 @@ use crate::host::classify::model::ModelClassifier;
 use crate::host::classify::off::Off;
 use crate::host::classify::rules::Rules;
 use crate::host::classify::script::ScriptClassifier;
-use crate::host::classify::{self, TriggerClassifier, has_semantic_triggers};
+use crate::host::classify::{self, TriggerClassifier, semantic_triggers, unjudged};
 use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig, ModelId, Search};
 use crate::host::journal::record::Begun;
 use crate::host::launch::error::LaunchError;
@@ -24,8 +24,8 @@ use crate::host::llm::{Llm, ModelKind};
 use crate::lang::program::{FrontMatter, Program};
 
 /// What is said where `--model auto` finds nothing.
-const NOT_FOUND: &str = "model embedded: a small guided executor, as no server of models answers on this machine (asked \
-                         were Ollama, LM Studio and llama.cpp); start one, or name a model as in --model openai:NAME";
+const NOT_FOUND: &str = "model embedded: built in, as neither Ollama nor LM Studio nor llama.cpp answers on this machine; \
+                         start one of them, or name a model as in --model openai:NAME";
 
 /// What is said where a run is to be recorded, and nobody has chosen a model.
 const NOTHING_TO_RECORD: &str = "there is no model to record: name one, as in --model openai:NAME, or set OPENAI_API_KEY or \
@@ -170,7 +170,7 @@ impl Launch {
             chosen.reason = Some(format!("model {} (as the session began)", begun.model));
         }
         let llm = self.open_model(&chosen).await?;
-        let has_classifier = has_semantic_triggers(program);
+        let has_classifier = semantic_triggers(program).next().is_some();
         let (id, reason) = chosen.config.classifier();
         let classifier_reason = match (begun.and_then(BegunWith::classifier), &self.choices.classifier) {
             (Some(_), None) => format!("classifier {id} (as the session began)"),
@@ -183,7 +183,8 @@ impl Launch {
         let remarks = chosen.reason.iter().cloned().chain(beyond).map(|text| Remark::note("model", text));
         // Of the classifier only where the program has triggers that it is asked about.
         let of_classifier = has_classifier.then(|| Remark::note("classifier", classifier_reason));
-        let remarks = remarks.chain(of_classifier.filter(|_| self.llm.is_none())).collect();
+        let unjudged = unjudged(program, &*classifier).map(|text| Remark::warning("classifier", text));
+        let remarks = remarks.chain(of_classifier.filter(|_| self.llm.is_none())).chain(unjudged).collect();
         Ok(Cast { llm, chosen, classifier, has_classifier, remarks })
     }
 

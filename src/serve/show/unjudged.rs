@@ -2,37 +2,29 @@
 //! each is told, once.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::text::one_line;
 use crate::lang::program::Program;
-use crate::vm::protocol::{Judge, Ruling};
+use crate::vm::protocol::Ruling;
 
 /// What has been told.
+#[derive(Default)]
 pub(crate) struct Unjudged {
-    program: Arc<Program>,
-    /// Triggers that were abstained from.
-    abstained: BTreeSet<String>,
     /// Why the classifier failed.
     failed: BTreeSet<String>,
 }
 
 impl Unjudged {
-    /// Nothing has been told of this program.
-    pub(crate) fn new(program: Arc<Program>) -> Unjudged {
-        Unjudged { program, abstained: BTreeSet::new(), failed: BTreeSet::new() }
-    }
-
-    /// What is to be told of an evaluation: the first time that a trigger is
-    /// abstained from, and the first time of each failure of the classifier.
-    pub(crate) fn remark(&mut self, trigger: &str, by: Judge, ruling: &Ruling) -> Option<String> {
+    /// What is to be told of an evaluation: the first time of each failure of the classifier. What it can never judge is
+    /// told before the program begins ([`crate::host::classify::unjudged`]).
+    pub(crate) fn remark(&mut self, trigger: &str, ruling: &Ruling) -> Option<String> {
         let reason = match ruling {
-            Ruling::Abstained => None,
-            Ruling::Failed(reason) => Some(&**reason),
-            Ruling::TimedOut => Some("the classifier gave no answer in time (classifier_timeout)"),
+            Ruling::Failed(reason) => &**reason,
+            Ruling::TimedOut => "the classifier gave no answer in time (classifier_timeout)",
             Ruling::Match
             | Ruling::NoMatch
+            | Ruling::Abstained
             | Ruling::StillTrue
             | Ruling::Fault(_)
             | Ruling::Active
@@ -42,20 +34,9 @@ impl Unjudged {
             | Ruling::NotCallable(_)
             | Ruling::Dropped => return None,
         };
-        match reason {
-            None => self.abstained.insert(trigger.to_owned()).then(|| {
-                let words = words(&self.program, trigger).map_or(String::new(), |words| format!(" ({words})"));
-                format!(
-                    "trigger {trigger}{words} cannot be judged by {} and does not fire; a model can judge it: \
-                     --classifier model, or model:ID",
-                    <&str>::from(by)
-                )
-            }),
-            Some(reason) => self
-                .failed
-                .insert(reason.to_owned())
-                .then(|| format!("triggers were not judged, {trigger} among them, and count as not matched: {reason}")),
-        }
+        self.failed
+            .insert(reason.to_owned())
+            .then(|| format!("triggers were not judged, {trigger} among them, and count as not matched: {reason}"))
     }
 }
 

@@ -88,7 +88,11 @@ fn a_call_that_was_under_way_is_made_again_only_if_that_is_safe() {
         asked.contains(&format!("GetOrderStatus(order_id=\"4334\") !! \"{UNKNOWN}\"")),
         "the model is told: {asked}"
     );
-    assert!(matches!(&run.account.outcome, Some(Outcome::Done { value }) if value.value().as_str() == Some("unknown")));
+    let outcome = &run.account.outcome;
+    assert!(
+        matches!(outcome, Some(Outcome::Done { value }) if value.value().as_str() == Some("unknown")),
+        "{outcome:?}\n{asked}"
+    );
     assert!(!run.account.variables.contains_key("OrderDesk.order"), "{:?}", run.account.variables);
 }
 

@@ -19,7 +19,7 @@ fn result(name: &str, world: &World) -> Result<Value, String> {
     let of = |text: &str| last.as_ref().is_some_and(|line| line.contains(text));
     let json = match name {
         "GetOrderStatus" if of("4334") => r#"{"state": "shipped", "expected": "Thursday"}"#,
-        "GetOrderStatus" if of("5120") => r#"{"state": "being packed"}"#,
+        "GetOrderStatus" if of("5120") => r#"{"state": "being packed", "expected": "Saturday"}"#,
         "GetOrderStatus" => r#"{"state": "not found"}"#,
         "OpenTicket" => "\"T-208\"",
         other => panic!("no tool {other}"),
@@ -93,6 +93,6 @@ fn embedded_is_the_default() {
     );
     assert_eq!(
         done.stderr,
-        "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\"\n"
+        "model embedded: built in, no key needed; `playhouse doctor` shows how to use a language model\n"
     );
 }

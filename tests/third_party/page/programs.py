@@ -125,7 +125,7 @@ def order_desk(s):
     s.set("order_id", order)
     s.line("03")
     s.end_turn()
-    found = {"4334": {"state": "shipped", "expected": "Thursday"}, "5120": {"state": "being packed"}}.get(s.get("order_id"), {"state": "not found"})
+    found = {"4334": {"state": "shipped", "expected": "Thursday"}, "5120": {"state": "being packed", "expected": "Saturday"}}.get(s.get("order_id"), {"state": "not found"})
     s.set("order", s.call("GetOrderStatus", found, order_id=s.get("order_id")), "tool")
     s.line("04")
     s.line("05")

@@ -78,7 +78,7 @@ fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
         Config::resolve(&CommandLine::default(), &FrontMatter::default(), &FileConfig::default(), &environment);
     let servers = config.map_err(|error| Failure::wrong(error.to_string()))?.local_servers;
     let found = runtime()?.block_on(async { local::find(&servers, tokio::time::sleep(PATIENCE_IF_ASKED)).await });
-    let embedded = "a guided executor inside the program, no key needed".to_owned();
+    let embedded = "built in, no key needed; follows plain lines, and does not judge".to_owned();
     // What `--model` takes, what it is in words, and of a model that was found what `--base-url` takes.
     let mut models = vec![(ModelId::Embedded.to_string(), embedded, None)];
     for server in &found {

@@ -102,6 +102,7 @@ pub(crate) async fn converse(
         is_busy: true,
         question: None,
         open: None,
+        word: String::new(),
         cleans: std::io::stdout().is_terminal(),
         is_warned: false,
         interrupted: None,
@@ -109,10 +110,13 @@ pub(crate) async fn converse(
         awaits_event: has_signal,
         is_resumed: false,
         is_estimated: false,
-        unjudged: Unjudged::new(subject.program.clone()),
+        unjudged: Unjudged::default(),
     };
-    if console.is_conversation && subject.is_resumed {
-        talk.show_history().await;
+    if console.is_conversation {
+        if subject.is_resumed {
+            talk.show_history().await;
+        }
+        talk.end_message();
     }
     if let Some(signal) = signal {
         // A session that has ended says so by its last event.
@@ -176,6 +180,8 @@ struct Talk<'a> {
     question: Option<Arc<str>>,
     /// The utterance that is being said; true as soon as something of it was written.
     open: Option<u64>,
+    /// What has come of its last word: so that no remark stands in the middle of a word.
+    word: String,
     /// Whether a terminal shows what is written: then control characters of a model stay out.
     cleans: bool,
     /// A person knows that the next Ctrl-C leaves.
@@ -261,16 +267,18 @@ impl Talk<'_> {
                 self.make_room().await;
                 (self.wanted, self.is_busy) = (None, true);
                 if self.open.is_some_and(|open| open != *utterance) {
-                    put("\n")?;
+                    self.end_utterance()?;
                 }
                 self.open = Some(*utterance);
-                put(&self.clean(text))?;
+                self.word.push_str(&self.clean(text));
+                let whole = self.word.len() - last_word(&self.word).len();
+                put(&self.word.drain(..whole).collect::<String>())?;
             }
             PublicBody::Said { text } => {
                 // An empty utterance had no piece.
-                if self.open.take().is_some() || text.is_empty() {
+                if self.open.is_some() || text.is_empty() {
                     self.make_room().await;
-                    put("\n")?;
+                    self.end_utterance()?;
                 }
             }
             PublicBody::ApprovalAsked { question, .. } => self.question = Some(question.clone()),
@@ -308,8 +316,8 @@ impl Talk<'_> {
                     self.console.remark(&self.clean(&value.to_text()));
                 }
             }
-            PublicBody::TriggerEvaluated { trigger, by, ruling, .. } => {
-                if let Some(remark) = self.unjudged.remark(trigger, *by, ruling) {
+            PublicBody::TriggerEvaluated { trigger, ruling, .. } => {
+                if let Some(remark) = self.unjudged.remark(trigger, ruling) {
                     self.end_line().await?;
                     self.console.warning(&remark);
                 }
@@ -340,6 +348,7 @@ impl Talk<'_> {
                 self.is_busy = true;
                 if self.console.is_conversation {
                     self.console.tell(&format!("> {message}\n"));
+                    self.end_message();
                 }
                 return match self.handle.send(message).await {
                     Err(error @ SendError::TooLarge { .. }) => Err(Failure::wrong(format!("--message: {error}"))),
@@ -413,7 +422,10 @@ impl Talk<'_> {
             return None;
         }
         match commands::read(&line) {
-            Line::Message(message) => self.send(&message).await,
+            Line::Message(message) => {
+                self.end_message();
+                self.send(&message).await
+            }
             Line::Wrong(problem) => {
                 self.make_room().await;
                 self.console.warning(&clean(&problem));
@@ -481,6 +493,7 @@ impl Talk<'_> {
             return None;
         }
         self.interrupted = Some(Instant::now());
+        self.word.clear();
         self.open = None;
         self.input.forget();
         self.console.remark("interrupted; Ctrl-C again leaves");
@@ -495,8 +508,9 @@ impl Talk<'_> {
             return;
         }
         self.make_room().await;
-        if self.open.take().is_some() {
-            self.console.tell("\n");
+        if self.open.is_some() {
+            // That nobody reads it shows when more is said.
+            let _ = self.end_utterance();
         }
         match reloaded {
             Reloaded::Same => {}
@@ -519,15 +533,35 @@ impl Talk<'_> {
     /// Before a remark: an utterance that was cut must not run into it.
     async fn end_line(&mut self) -> Result<(), Failure> {
         self.make_room().await;
-        if self.console.is_conversation && self.open.take().is_some() {
-            put("\n")?;
+        match self.console.is_conversation && self.open.is_some() {
+            true => self.end_utterance(),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Ends the line of an utterance. On a terminal a free line sets it apart from the next one, and from the user's.
+    fn end_utterance(&mut self) -> Result<(), Failure> {
+        self.open = None;
+        let end = if self.cleans { "\n\n" } else { "\n" };
+        put(&(std::mem::take(&mut self.word) + end))
+    }
+
+    /// A free line after what the user says, and after what is said before the program begins.
+    fn end_message(&self) {
+        if self.cleans {
+            self.console.tell("\n");
+        }
     }
 
     fn clean(&self, text: &str) -> String {
         if self.cleans { clean(text) } else { text.to_owned() }
     }
+}
+
+/// What a text ends with that more text may make longer: the letters of its last word, in scripts that have words.
+fn last_word(text: &str) -> &str {
+    let is_of_word = |c: char| c.is_alphanumeric() && c < '\u{2e80}';
+    &text[text.trim_end_matches(is_of_word).len()..]
 }
 
 /// The next of what is done; for ever, if nobody wants to know or nothing more is done.

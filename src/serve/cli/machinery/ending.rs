@@ -76,7 +76,11 @@ pub(crate) fn tell(console: &Console, subject: &Subject, ending: &Arc<Ending>, t
         exit = Exit::Failed;
     }
     if console.is_conversation {
-        console.remark(&cost(&ending.summary, subject, told.is_estimated));
+        let cost = cost(&ending.summary, subject, told.is_estimated);
+        console.remark(&match ending.outcome {
+            Some(Outcome::Done { .. }) => format!("finished: {cost}"),
+            Some(Outcome::Failed(_)) | None => cost,
+        });
     }
     if told.wants_summary {
         // Numbers and a word: writing them as JSON cannot fail.
@@ -114,14 +118,15 @@ fn place(program: &Program, fault: &Fault) -> Option<String> {
     }
 }
 
-/// What a conversation has cost, in one line:
+/// What a conversation has cost, in one line; of a model inside the process, what was done:
 /// `3 turns, 5 model calls, 2012 tokens in (1536 cached), ~310 out, 1 tool call, 4.1 s of model time`.
 fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
     let count = |n: u64, what| count(usize::try_from(n).unwrap_or(usize::MAX), what);
     let questions = if subject.asks_model { summary.classifier_calls } else { 0 };
     let asked = summary.turns + questions + summary.model_questions;
-    let mut parts = vec![count(summary.turns, "turn"), count(asked, "model call")];
+    let mut parts = vec![count(summary.turns, "turn")];
     if subject.has_tokens {
+        parts.push(count(asked, "model call"));
         let about = if is_estimated { "~" } else { "" };
         let cached = match summary.cached_tokens {
             0 => String::new(),
@@ -134,8 +139,10 @@ fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
         }
     }
     parts.push(count(summary.tool_calls, "tool call"));
-    let ms = summary.model_ms + if subject.asks_model { summary.classifier_ms } else { 0 };
-    parts.push(format!("{:.1} s of model time", ms as f64 / 1000.0));
+    if subject.has_tokens {
+        let ms = summary.model_ms + if subject.asks_model { summary.classifier_ms } else { 0 };
+        parts.push(format!("{:.1} s of model time", ms as f64 / 1000.0));
+    }
     // As many digits as tell a cheap turn from none.
     parts.extend(summary.cost.map(|cost| format!("cost {cost:.4}")));
     parts.join(", ")

@@ -46,9 +46,9 @@ impl Adapter {
             PublicBody::CallProgress { value, .. } => {
                 self.say(event, "console", &format!("{}\n", value.to_text()));
             }
-            PublicBody::TriggerEvaluated { trigger, by, ruling, .. } => {
+            PublicBody::TriggerEvaluated { trigger, ruling, .. } => {
                 let Ok(live) = self.live() else { return };
-                if let Some(remark) = live.unjudged.remark(trigger, *by, ruling) {
+                if let Some(remark) = live.unjudged.remark(trigger, ruling) {
                     self.say(event, "important", &format!("warning: {remark}\n"));
                 }
             }

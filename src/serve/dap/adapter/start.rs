@@ -190,7 +190,7 @@ impl Adapter {
             has_ended: false,
             wanted: None,
             question: None,
-            unjudged: Unjudged::new(program),
+            unjudged: Unjudged::default(),
             open: None,
         });
         let start_method = if is_launched { "launch" } else { "attach" };
