@@ -1,0 +1,224 @@
+"""Makes the chapters of the site of what lies in the repository: a preprocessor of mdBook.
+
+mdBook gives the book that docs/SUMMARY.md lists, as JSON, and takes it back with three kinds of changes: chapters that
+SUMMARY.md only names get their texts (from README.md, examples/ and tests/cases/); files from outside of docs/ get a place
+inside of the site; and links are turned to where things are in the site, or become text where they are not in it.
+"""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import codes
+import conversations
+from markdown import FENCE, LINK, lines_of, sections, slug, title_of
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DOCS = ROOT / "docs"
+# Words behind the language of a block that are no file's name; tests/it/guides.rs says what they mean.
+ATTRIBUTES = ("fragment", "abridged", "run", "transcript")
+
+
+def place_in_site(source):
+    """Where a file of the repository stands in the site: docs/ is its root, and a README the first page of its folder."""
+    path = source.removeprefix("docs/")
+    return re.sub(r"README\.md$", "index.md", path)
+
+
+class Site:
+    """The pages of the site, by the file of the repository that each is made from."""
+
+    def __init__(self):
+        self.pages = {}
+        # Their names in the list of chapters.
+        self.names = {}
+        # The README's headings that stand on its second page.
+        self.overview = set()
+
+    def target(self, page, source, link):
+        """Where a link of a source leads when it stands on this page; none if that is not in the site."""
+        path, _, anchor = link.partition("#")
+        if re.match(r"[a-z]+:", link):
+            return link
+        goal = os.path.normpath(os.path.join(os.path.dirname(source), path)) if path else source
+        suffix = f"#{anchor}" if anchor else ""
+        if goal == "README.md" and anchor in self.overview:
+            found = "overview.md"
+        elif goal in self.pages:
+            found = self.pages[goal]
+        elif goal == "docs":
+            found = "index.md"
+        elif goal.startswith("docs/") and (ROOT / goal).is_file():
+            found = goal.removeprefix("docs/")
+        else:
+            return None
+        if found == page and suffix:
+            return suffix
+        return os.path.relpath(found, os.path.dirname(page) or ".") + suffix
+
+    def localise(self, page, source, text):
+        """The text of a source as it stands on a page: links, and the names of blocks."""
+        def link(found):
+            if found["code"]:
+                return found[0]
+            target = self.target(page, source, found["target"])
+            if not target:
+                return found["text"]
+            # Where a guide names a file, the site names the page.
+            there = os.path.normpath(os.path.join(os.path.dirname(page), target.partition("#")[0]))
+            is_file = re.fullmatch(r"[\w/.-]+\.md", found["text"])
+            return f"[{is_file and self.names.get(there) or found['text']}]({target})"
+
+        out = []
+        was_code = False
+        for line, is_code in lines_of(text):
+            begins = FENCE.match(line) if is_code and not was_code else None
+            if begins:
+                language, *words = begins[3].split() or [""]
+                names = [word for word in words if word not in ATTRIBUTES]
+                if names and language != "text" and not names[0].startswith("tests/"):
+                    out += [f'{begins[1]}<div class="file">{names[0]}</div>', ""]
+                line = begins[1] + begins[2] + language
+                closes = begins[2]
+            out.append(line if is_code else LINK.sub(link, line))
+            was_code = is_code and not (not begins and line.strip() == closes)
+        return "\n".join(out) + "\n"
+
+
+def chapter(name, path, content, parents, inside=()):
+    return {
+        "Chapter": {
+            "name": name,
+            "content": content,
+            "number": None,
+            "sub_items": list(inside),
+            "path": path,
+            "source_path": None,
+            "parent_names": list(parents),
+        }
+    }
+
+
+def all_chapters(items):
+    for item in items:
+        if "Chapter" in item:
+            yield item["Chapter"]
+            yield from all_chapters(item["Chapter"]["sub_items"])
+
+
+def halves(readme):
+    """The first screen of the README, and what comes after it."""
+    first, *rest = sections(readme, 2)
+    text = lambda parts: "\n\n".join(f"## {heading}\n\n{body}" for heading, body in parts)
+    return first[1] + "\n\n" + text(rest[:1]), "# Overview\n\n" + text(rest[1:])
+
+
+def where_to_go(items):
+    """The parts of the book with their chapters."""
+    parts = [("Begin", [])]
+    for item in items[1:]:
+        if "PartTitle" in item:
+            parts.append((item["PartTitle"], []))
+        elif "Chapter" in item:
+            one = item["Chapter"]
+            parts[-1][1].append(f"[{one['name']}]({one['path']})")
+    return "## Where to go\n\n" + "".join(f"- {part}: {', '.join(links)}\n" for part, links in parts)
+
+
+def link_codes(text, known):
+    """The codes in the tables of a guide lead to their pages."""
+    def link(found):
+        return f"[`{found[1]}`](errors/{found[1]}.md)" if found[1] in known else found[0]
+
+    out = []
+    for line in text.splitlines():
+        if line.startswith("| `"):
+            cell, bar, others = line.partition(" | ")
+            line = codes.CODE.sub(link, cell) + bar + others
+        out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def build(book):
+    items = book["items"]
+    site = Site()
+    drafts = {one["name"]: one for one in all_chapters(items) if one["path"] is None}
+    sources = {}
+    for one in all_chapters(items):
+        if one["path"]:
+            source = os.path.normpath(os.path.join("docs", one["path"]))
+            one["path"] = place_in_site(source)
+            site.pages[source] = one["path"]
+            site.names[one["path"]] = one["name"]
+            sources[one["path"]] = (one, source)
+
+    records = sources["decisions/index.md"][0]
+    for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):
+        source = path.relative_to(ROOT).as_posix()
+        text = path.read_text()
+        inside = chapter(title_of(text), place_in_site(source), text, [records["name"]])
+        records["sub_items"].append(inside)
+        site.pages[source] = inside["Chapter"]["path"]
+        sources[site.pages[source]] = (inside["Chapter"], source)
+
+    examples = conversations.programs(ROOT / "examples")
+    for path in examples:
+        site.pages[f"examples/{path.name}"] = f"examples/{path.stem}.md"
+    site.pages["examples"] = "examples/index.md"
+
+    start = sources["index.md"][0]
+    start["content"], rest = halves(start["content"])
+    site.overview = {slug(heading) for heading, _ in sections(rest, 2)[1:]}
+    fill(drafts, "Overview", "overview.md", site.localise("overview.md", "README.md", rest))
+
+    found = codes.entries(DOCS)
+    for code in found:
+        site.pages[f"docs/errors/{code}.md"] = f"errors/{code}.md"
+    site.pages["docs/errors/index.md"] = "errors/index.md"
+
+    for one, source in sources.values():
+        one["content"] = site.localise(one["path"], source, one["content"])
+        if source.removeprefix("docs/") in codes.HOMES:
+            one["content"] = link_codes(one["content"], found)
+
+    pages = []
+    for path in examples:
+        page = f"examples/{path.stem}.md"
+        text = site.localise(page, f"examples/{path.name}", conversations.page(path))
+        pages.append(chapter(title_of(path.read_text()), page, text, ["Examples"]))
+    fill(drafts, "Examples", "examples/index.md", conversations.index(examples), pages)
+
+    shown = codes.examples(ROOT / "tests/cases")
+    pages = []
+    for code in sorted(found):
+        page = f"errors/{code}.md"
+        parts = codes.page(code, found[code], shown.get(code, []), DOCS)
+        text = "\n".join(site.localise(page, f"docs/{guide}", part) for guide, part in parts)
+        pages.append(chapter(code, page, text, ["Codes"]))
+    fill(drafts, "Codes", "errors/index.md", codes.index(found), pages)
+
+    start["content"] += "\n" + where_to_go(items)
+    if drafts:
+        raise SystemExit(f"docs/SUMMARY.md: nothing makes the chapter `{next(iter(drafts))}`")
+
+
+def fill(drafts, name, path, content, inside=()):
+    """Gives a chapter that SUMMARY.md only names its text, and those below it."""
+    one = drafts.pop(name)
+    one["path"] = path
+    one["content"] = content
+    one["sub_items"] += inside
+
+
+def main():
+    if sys.argv[1:2] == ["supports"]:
+        sys.exit(sys.argv[2] != "html")
+    _, book = json.load(sys.stdin)
+    build(book)
+    json.dump(book, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
