@@ -18,7 +18,10 @@ CASES = {
     "In Agent Skills": "cli/skill",
 }
 CODE = re.compile(r"`([a-z_-]+)`")
-FINDING = re.compile(r"(?:! )?(error|warning|note)\[([a-z_-]+)\]: ")
+# A finding begins with its code in brackets; what is said of an index has it behind the cause. Before it stands how the
+# golden shows standard error, or how a report of tests is indented.
+FINDING = re.compile(r"(?P<mark>! |  )?(?P<kind>error|warning|note)\[(?P<code>[a-z_-]+)\]: ")
+REMARK = re.compile(r"(?P<mark>! )(?P<kind>error|warning): .* \((?P<code>index-[a-z]+)\)")
 PLACE = re.compile(r"(?m)^( *(?:-->|:::) )(?:\S*/)?([^\s/:]+)(:\d+:\d+)$")
 LANGUAGES = {".md": "markdown", ".pb": "markdown", ".yaml": "yaml", ".json": "json"}
 # A longer program is not shown, and of more findings than this only the one.
@@ -49,7 +52,8 @@ class Example:
     def blocks(self):
         """The program and what is said of it, as far as they are short."""
         if self.program and self.program.count("\n") < MOST_LINES:
-            yield fenced(f"{LANGUAGES[Path(self.name).suffix]} {self.name}", self.program)
+            yield "For example:"
+            yield fenced(f"{LANGUAGES.get(Path(self.name).suffix, 'text')} {self.name}", self.program)
         is_alone = len(self.all) > MOST_FINDINGS
         yield "Playhouse says, among other things:" if is_alone else "Playhouse says:"
         yield fenced("text", self.finding if is_alone else "\n\n".join(self.all))
@@ -101,19 +105,19 @@ def beside(golden):
 
 
 def findings(text):
-    """`(kind, code, lines)` of what a golden shows, without the marks of standard error."""
+    """`(kind, code, lines)` of what a golden shows, without the marks before its lines."""
     lines = text.splitlines()
     for first, line in enumerate(lines):
-        begins = FINDING.match(line)
+        begins = FINDING.match(line) or REMARK.match(line)
         if not begins:
             continue
-        mark = "! " if line.startswith("! ") else ""
-        kept = []
-        for other in lines[first:]:
-            if not other.startswith(mark) or not other[len(mark) :].strip() or (kept and FINDING.match(other)):
+        mark = begins["mark"] or ""
+        kept = [line]
+        for other in lines[first + 1 :] if begins.re is FINDING else ():
+            if not other.startswith(mark) or not other[len(mark) :].strip() or FINDING.match(other):
                 break
-            kept.append(other[len(mark) :])
-        yield begins[1], begins[2], "\n".join(kept)
+            kept.append(other)
+        yield begins["kind"], begins["code"], "\n".join(kept_line[len(mark) :] for kept_line in kept)
 
 
 def examples(cases):
@@ -121,11 +125,10 @@ def examples(cases):
     found = {}
     for golden in sorted(cases.rglob("*.golden")):
         text = golden.read_text()
-        if not FINDING.search(text):
-            continue
-        files = beside(golden)
+        files = None
         of_golden = []
         for kind, code, finding in findings(text):
+            files = beside(golden) if files is None else files
             place = PLACE.search(finding)
             name = place[2] if place else ""
             program = files.get(name, "").strip("\n")
@@ -167,11 +170,13 @@ def page(code, of_code, shown, docs):
         if best and len(of_code) > 1 and not best.path.startswith(CASES.get(entry.group, "")):
             best = None
         kinds = {best.kind} if best else re.findall(r"^\((note|warning)s?\)", entry.meaning)
-        said = [f"## {entry.group}", *(f"`{kind}[{code}]`" for kind in kinds), meaning_of(entry, code, docs)]
+        said = [f"## {entry.group}"] if len(of_code) > 1 else [f"*{entry.group}*"]
+        said.extend(f"`{kind}[{code}]`" for kind in kinds)
+        said.append(meaning_of(entry, code, docs))
         if entry.introduction:
             said.append(entry.introduction)
         if best:
-            said += ["### Example", *best.blocks()]
+            said += best.blocks()
         parts.append((entry.guide, "\n\n".join(said)))
     return [*parts, ("", "[All codes](errors/index.md)")]
 

@@ -13,12 +13,10 @@ from pathlib import Path
 
 import codes
 import conversations
-from markdown import FENCE, LINK, lines_of, sections, slug, title_of
+from markdown import LINK, Block, parts, sections, slug, title_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
-# Words behind the language of a block that are no file's name; tests/it/guides.rs says what they mean.
-ATTRIBUTES = ("fragment", "abridged", "run", "transcript")
 
 
 def place_in_site(source):
@@ -71,34 +69,25 @@ class Site:
             is_file = re.fullmatch(r"[\w/.-]+\.md", found["text"])
             return f"[{is_file and self.names.get(there) or found['text']}]({target})"
 
-        out = []
-        was_code = False
-        for line, is_code in lines_of(text):
-            begins = FENCE.match(line) if is_code and not was_code else None
-            if begins:
-                language, *words = begins[3].split() or [""]
-                names = [word for word in words if word not in ATTRIBUTES]
-                if names and language != "text" and not names[0].startswith("tests/"):
-                    out += [f'{begins[1]}<div class="file">{names[0]}</div>', ""]
-                line = begins[1] + begins[2] + language
-                closes = begins[2]
-            out.append(line if is_code else LINK.sub(link, line))
-            was_code = is_code and not (not begins and line.strip() == closes)
-        return "\n".join(out) + "\n"
+        shown = []
+        for part in parts(text):
+            shown += part.shown() if isinstance(part, Block) else [LINK.sub(link, part)]
+        return "\n".join(shown) + "\n"
 
 
-def chapter(name, path, content, parents, inside=()):
-    return {
-        "Chapter": {
-            "name": name,
-            "content": content,
-            "number": None,
-            "sub_items": list(inside),
-            "path": path,
-            "source_path": None,
-            "parent_names": list(parents),
-        }
+def add(parent, name, path, content):
+    """A chapter below another one. mdBook indents it by its number, which is not shown."""
+    one = {
+        "name": name,
+        "content": content,
+        "number": [*parent["number"], len(parent["sub_items"]) + 1],
+        "sub_items": [],
+        "path": path,
+        "source_path": None,
+        "parent_names": [*parent["parent_names"], parent["name"]],
     }
+    parent["sub_items"].append({"Chapter": one})
+    return one
 
 
 def all_chapters(items):
@@ -158,10 +147,9 @@ def build(book):
     for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):
         source = path.relative_to(ROOT).as_posix()
         text = path.read_text()
-        inside = chapter(title_of(text), place_in_site(source), text, [records["name"]])
-        records["sub_items"].append(inside)
-        site.pages[source] = inside["Chapter"]["path"]
-        sources[site.pages[source]] = (inside["Chapter"], source)
+        one = add(records, title_of(text), place_in_site(source), text)
+        site.pages[source] = one["path"]
+        sources[one["path"]] = (one, source)
 
     examples = conversations.programs(ROOT / "examples")
     for path in examples:
@@ -183,33 +171,29 @@ def build(book):
         if source.removeprefix("docs/") in codes.HOMES:
             one["content"] = link_codes(one["content"], found)
 
-    pages = []
+    listed = fill(drafts, "Examples", "examples/index.md", conversations.index(examples))
     for path in examples:
         page = f"examples/{path.stem}.md"
         text = site.localise(page, f"examples/{path.name}", conversations.page(path))
-        pages.append(chapter(title_of(path.read_text()), page, text, ["Examples"]))
-    fill(drafts, "Examples", "examples/index.md", conversations.index(examples), pages)
+        add(listed, title_of(path.read_text()), page, text)
 
+    listed = fill(drafts, "Codes", "errors/index.md", codes.index(found))
     shown = codes.examples(ROOT / "tests/cases")
-    pages = []
     for code in sorted(found):
         page = f"errors/{code}.md"
-        parts = codes.page(code, found[code], shown.get(code, []), DOCS)
-        text = "\n".join(site.localise(page, f"docs/{guide}", part) for guide, part in parts)
-        pages.append(chapter(code, page, text, ["Codes"]))
-    fill(drafts, "Codes", "errors/index.md", codes.index(found), pages)
+        said = codes.page(code, found[code], shown.get(code, []), DOCS)
+        add(listed, code, page, "\n".join(site.localise(page, f"docs/{guide}", text) for guide, text in said))
 
     start["content"] += "\n" + where_to_go(items)
     if drafts:
         raise SystemExit(f"docs/SUMMARY.md: nothing makes the chapter `{next(iter(drafts))}`")
 
 
-def fill(drafts, name, path, content, inside=()):
-    """Gives a chapter that SUMMARY.md only names its text, and those below it."""
+def fill(drafts, name, path, content):
+    """Gives a chapter that SUMMARY.md only names its text."""
     one = drafts.pop(name)
-    one["path"] = path
-    one["content"] = content
-    one["sub_items"] += inside
+    one["path"], one["content"] = path, content
+    return one
 
 
 def main():

@@ -137,8 +137,8 @@ for guide in ("troubleshooting.md", "documents.md"):
             shown.setdefault(code, set())
 n_tabled = len(shown)
 for golden in ROOT.glob("tests/cases/**/*.golden"):
-    for found in re.finditer(r"(?m)^(?:! )?(?:error|warning|note)\[([a-z_]+(?:-[a-z_]+)+)\]: .*$", golden.read_text()):
-        shown.setdefault(found[1], set()).add(squeezed(found[0].removeprefix("! ")))
+    for found in re.finditer(r"(?m)^(?:! |  )?((?:error|warning|note)\[([a-z]+(?:-[a-z]+)+)\]: .*)$", golden.read_text()):
+        shown.setdefault(found[2], set()).add(squeezed(found[1]))
 for code, lines in sorted(shown.items()):
     page = at(f"errors/{code}.html")
     faults = [] if page else ["it has no page"]
