@@ -183,10 +183,10 @@ def page(code, of_code, shown, docs):
 
 def index(found):
     """The page that lists all codes, table by table."""
-    groups = {}
+    groups = {of_code[0].group: [] for of_code in found.values()}
     for code, of_code in found.items():
         for entry in of_code:
-            groups.setdefault(entry.group, []).append(code)
+            groups[entry.group].append(code)
     parts = [
         "# Codes",
         "Playhouse names what is wrong by a code in brackets: `error[unknown-callee]`. Each has a page here. "

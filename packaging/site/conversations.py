@@ -53,7 +53,7 @@ def transcript(text, speaker):
         elif heading == "User":
             rows += [row("user", "User", said) for said in quotes(body)]
         elif heading == "Calls":
-            rows += [row("call", "calls", call) for call in re.split(r"(?m)^- ", body)[1:]]
+            rows += [row("call", "Call", call) for call in re.split(r"(?m)^- ", body)[1:]]
         elif heading == "Outcome":
             rows.append(row("outcome", "Outcome", body))
         else:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import codes
 import conversations
-from markdown import LINK, Block, parts, sections, slug, title_of
+from markdown import LINK, Block, parts, title_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
@@ -32,8 +32,6 @@ class Site:
         self.pages = {}
         # Their names in the list of chapters.
         self.names = {}
-        # The README's headings that stand on its second page.
-        self.overview = set()
 
     def target(self, page, source, link):
         """Where a link of a source leads when it stands on this page; none if that is not in the site."""
@@ -42,9 +40,7 @@ class Site:
             return link
         goal = os.path.normpath(os.path.join(os.path.dirname(source), path)) if path else source
         suffix = f"#{anchor}" if anchor else ""
-        if goal == "README.md" and anchor in self.overview:
-            found = "overview.md"
-        elif goal in self.pages:
+        if goal in self.pages:
             found = self.pages[goal]
         elif goal == "docs":
             found = "index.md"
@@ -97,25 +93,6 @@ def all_chapters(items):
             yield from all_chapters(item["Chapter"]["sub_items"])
 
 
-def halves(readme):
-    """The first screen of the README, and what comes after it."""
-    first, *rest = sections(readme, 2)
-    text = lambda parts: "\n\n".join(f"## {heading}\n\n{body}" for heading, body in parts)
-    return first[1] + "\n\n" + text(rest[:1]), "# Overview\n\n" + text(rest[1:])
-
-
-def where_to_go(items):
-    """The parts of the book with their chapters."""
-    parts = [("Begin", [])]
-    for item in items[1:]:
-        if "PartTitle" in item:
-            parts.append((item["PartTitle"], []))
-        elif "Chapter" in item:
-            one = item["Chapter"]
-            parts[-1][1].append(f"[{one['name']}]({one['path']})")
-    return "## Where to go\n\n" + "".join(f"- {part}: {', '.join(links)}\n" for part, links in parts)
-
-
 def link_codes(text, known):
     """The codes in the tables of a guide lead to their pages."""
     def link(found):
@@ -156,11 +133,6 @@ def build(book):
         site.pages[f"examples/{path.name}"] = f"examples/{path.stem}.md"
     site.pages["examples"] = "examples/index.md"
 
-    start = sources["index.md"][0]
-    start["content"], rest = halves(start["content"])
-    site.overview = {slug(heading) for heading, _ in sections(rest, 2)[1:]}
-    fill(drafts, "Overview", "overview.md", site.localise("overview.md", "README.md", rest))
-
     found = codes.entries(DOCS)
     for code in found:
         site.pages[f"docs/errors/{code}.md"] = f"errors/{code}.md"
@@ -184,7 +156,6 @@ def build(book):
         said = codes.page(code, found[code], shown.get(code, []), DOCS)
         add(listed, code, page, "\n".join(site.localise(page, f"docs/{guide}", text) for guide, text in said))
 
-    start["content"] += "\n" + where_to_go(items)
     if drafts:
         raise SystemExit(f"docs/SUMMARY.md: nothing makes the chapter `{next(iter(drafts))}`")
 

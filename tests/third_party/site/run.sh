@@ -8,7 +8,7 @@ mkdir -p "$1"
 cache=$(realpath "$1")
 mdbook="$cache/bin/mdbook"
 
-# Without its server and without optimisation it is built in a third of the time, and builds the site in the same.
+# Without its web server and with little optimisation: three minutes of one core, once.
 if [ "$("$mdbook" --version 2>/dev/null)" != "mdbook v$version" ]; then
     CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install --quiet --locked mdbook --version "$version" \
         --no-default-features --features search --root "$cache" --target-dir "$cache/target"
