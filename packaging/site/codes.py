@@ -136,7 +136,7 @@ def examples(cases):
             of_golden.append((code, Example(kind, path, PLACE.sub(r"\1\2\3", finding), name, program)))
         for code, example in of_golden:
             same = [other.finding for _, other in of_golden if other.name == example.name]
-            example.all = list(dict.fromkeys(same))
+            example.all = list(dict.fromkeys(same)) if example.name else [example.finding]
             found.setdefault(code, []).append(example)
     return found
 
@@ -157,7 +157,7 @@ def meaning_of(entry, code, docs):
         raise SystemExit(f"{entry.guide}: the row of `{code}` points to #{alone[1]}, which is not there")
     text = re.sub(r"^\((?:note|warning)s?\) ", "", entry.meaning)
     others = [f"[`{other}`](errors/{other}.md)" for other in entry.codes if other != code]
-    together = f"The same is said of {', '.join(others)}." if others else ""
+    together = f"The same goes for {', '.join(others)}." if others else ""
     advice = [f"What to do: {sentence(cell)}" for cell in entry.advice]
     return "\n\n".join(filter(None, [sentence(text), *advice, together]))
 
@@ -171,7 +171,7 @@ def page(code, of_code, shown, docs):
             best = None
         kinds = {best.kind} if best else re.findall(r"^\((note|warning)s?\)", entry.meaning)
         said = [f"## {entry.group}"] if len(of_code) > 1 else [f"*{entry.group}*"]
-        said.extend(f"`{kind}[{code}]`" for kind in kinds)
+        said.extend(f"`{kind}[{code}]`" for kind in kinds if not code.startswith("index-"))
         said.append(meaning_of(entry, code, docs))
         if entry.introduction:
             said.append(entry.introduction)

@@ -3,7 +3,7 @@
 import html
 import re
 
-from markdown import fenced, sections, title_of
+from markdown import fenced, lines_of, sections, title_of
 
 # Not programs: what tests and tables say about one.
 ABOUT_A_PROGRAM = (".test.md", ".triggers.md", ".user.md", ".rules.md", ".judge.md")
@@ -88,8 +88,16 @@ def page(program):
     return "\n\n".join(parts) + "\n"
 
 
+def purpose(text):
+    """The first sentence of an agent's description."""
+    words = next((line for line, _ in lines_of(sections(text, 1)[1][1]) if re.match("[A-Z]", line)), "")
+    return words.split(". ")[0].rstrip(".") + "." if words else ""
+
+
 def index(found):
     """The page that lists the programs."""
-    parts = ["# Examples", "Programs, each with conversations that its tests play."]
-    parts.append("\n".join(f"- [{title_of(path.read_text())}]({path.stem}.md): `examples/{path.name}`" for path in found))
-    return "\n\n".join(parts) + "\n"
+    lines = []
+    for path in found:
+        text = path.read_text()
+        lines.append(f"- [{title_of(text)}]({path.stem}.md) (`examples/{path.name}`). {purpose(text)}".rstrip())
+    return "\n\n".join(["# Examples", "Programs, each with conversations that its tests play.", "\n".join(lines)]) + "\n"
