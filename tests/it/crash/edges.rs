@@ -37,7 +37,7 @@ impl OneCall {
         let started = find(|body| matches!(body, RecordBody::CallStarted { .. }));
         let ended = find(|body| matches!(body, RecordBody::CallEnded { .. }));
         // For a model that is told of an unknown outcome.
-        conversation.replies.push(ScriptEntry::reply(r#"{"at":"07","return":"unknown"}"#));
+        conversation.replies.push(ScriptEntry::reply(r#"{"at":"04","return":"unknown"}"#));
         let case = [states[started - 1].clone(), states[started].clone(), states[ended].clone()];
         OneCall { conversation, golden, case, known }
     }
