@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MACHINES = {"x64": "x86_64", "AArch64": "aarch64"}
@@ -35,7 +36,7 @@ def platform_tag(binary: Path) -> str:
         elf = ELFFile(file)
         machine = MACHINES[elf.get_machine_arch()]
         needed = elf.get_section_by_name(".gnu.version_r")
-        if needed is None:
+        if not isinstance(needed, GNUVerNeedSection):
             return f"manylinux_2_17_{machine}.musllinux_1_1_{machine}"
         versions = []
         for library, symbols in needed.iter_versions():

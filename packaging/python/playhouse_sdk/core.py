@@ -241,7 +241,7 @@ class Following:
     def request(self) -> Request[None]:
         """The next connection's."""
         self._rest, self._n_events = b"", 0
-        query = {"show": self._show}
+        query: dict[str, str] = {"show": self._show}
         if self.mark is not None:
             query["after"] = self.mark
         return Request("GET", f"{_of(self._session)}/events", query=query)

@@ -131,7 +131,7 @@ def fields_of(hint: Any) -> dict[str, Any] | None:
         hints = get_type_hints(hint, include_extras=True)
         return {field.name: hints[field.name] if _is_needed(field) else Union[hints[field.name], None] for field in dataclasses.fields(hint)}
     if typing.is_typeddict(hint):
-        needed = getattr(hint, "__required_keys__", frozenset())
+        needed: frozenset[str] = getattr(hint, "__required_keys__", frozenset())
         hints = get_type_hints(hint, include_extras=True)
         return {name: field if name in needed else Union[_bare(field), None] for name, field in hints.items()}
     return None

@@ -43,7 +43,7 @@ class Playhouse:
             session.close()
 
     def _expect_success(self, *arguments: PathText) -> None:
-        command = ["playhouse", *map(os.fspath, arguments)]
+        command = ["playhouse", *(os.fspath(argument) for argument in arguments)]
         done = subprocess.run(
             command, executable=find_binary(), cwd=self.folder, env=self._environment, capture_output=True, text=True
         )

@@ -54,7 +54,7 @@ class Session:
         env: Mapping[str, str] | None = None,
         binary: PathText | None = None,
     ) -> None:
-        self._command = [os.fspath(binary or find_binary()), "run", *map(os.fspath, files)]
+        self._command = [os.fspath(binary or find_binary()), "run", *(os.fspath(file) for file in files)]
         self._functions: Mapping[str, Sequence[Callable[..., Any]]] = {}
         if isinstance(tools, Mapping):
             self._functions = tools

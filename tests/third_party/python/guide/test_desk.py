@@ -2,7 +2,7 @@ from playhouse_sdk.pytest_plugin import Playhouse
 
 def test_program(playhouse: Playhouse) -> None:
     playhouse.check("desk.md")
-    playhouse.play("desk.test.md")
+    playhouse.play("desk.test.md", "parcels.test.md")
 
 def test_refund(playhouse: Playhouse) -> None:
     session = playhouse.session("desk.md", model="embedded")
