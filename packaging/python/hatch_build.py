@@ -40,10 +40,10 @@ def platform_tag(binary: Path) -> str:
             return f"manylinux_2_17_{machine}.musllinux_1_1_{machine}"
         versions = []
         for library, symbols in needed.iter_versions():
-            if not SYSTEM_LIBRARIES.fullmatch(library.name):
+            if not SYSTEM_LIBRARIES.fullmatch(library.name or ""):
                 raise SystemExit(f"{binary} needs {library.name}, which not every system has; build it without")
             for symbol in symbols:
                 # Packed relocations came with glibc 2.36.
-                match = re.fullmatch(r"GLIBC_2\.(\d+)(\.\d+)?", symbol.name.replace("GLIBC_ABI_DT_RELR", "GLIBC_2.36"))
+                match = re.fullmatch(r"GLIBC_2\.(\d+)(\.\d+)?", (symbol.name or "").replace("GLIBC_ABI_DT_RELR", "GLIBC_2.36"))
                 versions += [int(match[1])] if match else []
         return f"manylinux_2_{max([17, *versions])}_{machine}"

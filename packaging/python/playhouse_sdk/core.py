@@ -20,7 +20,7 @@ T = TypeVar("T")
 Show = Literal["all", "speech"]
 
 #: A stream that says nothing for so long, in seconds, is lost: the server sends a sign of life every 15.
-SILENCE = 45.0
+SILENCE: float = 45.0
 
 #: States in which nothing more comes.
 OVER = ("finished", "failed")
@@ -35,8 +35,8 @@ class Approval(TypedDict):
     call: int
     question: str
     tool: NotRequired[str]
-    #: The name of each argument, its value, and where that comes from.
-    args: list[tuple[str, Any, str]]
+    #: Of each argument its name, its value, and where that comes from.
+    args: list[list[Any]]
 
 
 class OpenApproval(Approval):
@@ -234,7 +234,7 @@ class Following:
         #: The mark of the last event.
         self.mark = after
         #: The program has finished or failed: nothing more comes.
-        self.is_over = False
+        self.is_over: bool = False
         self._rest = b""
         self._n_events = 0
 

@@ -31,10 +31,10 @@ class Problem(PlayhouseError):
         #: The whole document.
         self.document = document
         #: The end of `type`: `not_found`, `conflict`, …
-        self.kind = str(document.get("type", "")).rpartition(":")[2]
-        self.title = str(document.get("title", ""))
+        self.kind: str = str(document.get("type", "")).rpartition(":")[2]
+        self.title: str = str(document.get("title", ""))
         #: What is wrong, and what to do about it.
-        self.detail = str(document.get("detail", ""))
+        self.detail: str = str(document.get("detail", ""))
         #: All mistakes in the body, each with its `pointer` and `detail`.
         self.errors: list[dict[str, str]] = list(document.get("errors", []))
         #: After how many seconds a second attempt may succeed; None: it would not.

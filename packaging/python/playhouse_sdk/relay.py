@@ -43,7 +43,7 @@ class Relays:
             self._listeners.append(listener)
             threading.Thread(target=_answer, args=(listener, tools), daemon=True).start()
             declared.append(f"  {name}: {root / name}\n")
-        self.program = root / "tools.md"
+        self.program: Path = root / "tools.md"
         self.program.write_text(f"---\nplugins:\n{''.join(declared)}---\n", encoding="utf-8")
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ class Reply:
     """What a program said, and what it waits for. As text it is what was said, one utterance per line."""
 
     #: The utterances, in order.
-    said: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list[str])
     #: For whom the program waits; None: it has finished.
     waiting: Literal["user", "approval"] | None = None
     #: What a person is asked about a call, and the number of the call.

@@ -7,7 +7,6 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Union, cast
 
@@ -73,9 +72,9 @@ class Session:
         self._report: IO[bytes] | None = None
         self._last = Reply()
         #: Whether the program has finished.
-        self.is_over = False
+        self.is_over: bool = False
         #: What was said before anybody said anything to the program.
-        self.opening = Reply()
+        self.opening: Reply = Reply()
         #: All utterances so far.
         self.said: list[str] = []
         #: All events so far.

@@ -52,4 +52,5 @@ export PLAYHOUSE_REPOSITORY=$root
 tests
 told "mypy --strict" "$bin/mypy" --cache-dir "$cache/mypy" "$package" .
 told "pyright" "$bin/pyright" "$package" .
+told "whoever imports it knows every type" "$bin/pyright" --verifytypes playhouse_sdk --ignoreexternal
 conclude

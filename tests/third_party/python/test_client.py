@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
 
 import httpx
@@ -45,7 +46,7 @@ def test_a_stream_goes_on_where_it_was_when_the_server_has_been_killed(serve: Se
     assert spoken(heard) == spoken(again)
     assert spoken(heard).startswith("Good evening.") and spoken(heard).endswith("Another one?")
     # And nothing is told twice.
-    marks = [event["mark"] for event in heard if "mark" in event]
+    marks = [mark for event in heard if (mark := event.get("mark")) is not None]
     assert len(set(marks)) == len(marks)
 
 
@@ -82,7 +83,7 @@ def test_a_session_and_a_message_are_taken_once(serve: Serve) -> None:
         assert (reply.waiting, reply.question) == ("approval", 'May I call desk.refund(order="4335")?')
         assert [session["id"] for session in client.sessions(labels={"customer": "ida"})["sessions"]] == ["mine"]
         [asked] = client.approvals()
-        assert (asked["session"], asked["call"], asked["args"][0][:2]) == ("mine", reply.call, ["order", "4335"])
+        assert (asked["session"], asked["call"], asked["args"]) == ("mine", reply.call, [["order", "4335", "user"]])
         assert client.answer("mine", asked["call"], True)["answer"] is True
         done = client.hear("mine", after=reply.mark)
         assert (str(done), done.value, done.waiting) == ("Your order: refunded 4335.", "refunded 4335", None)
@@ -191,3 +192,11 @@ def test_an_unknown_mark_brings_everything_again(serve: Serve) -> None:
         events = client.events(session, after="1:999", show="speech")
         assert [next(events)["type"] for _ in range(2)] == ["reset", "session_started"]
         events.close()
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    def parameters(client: type) -> dict[str, list[str]]:
+        methods = inspect.getmembers(client, inspect.isfunction)
+        return {name: list(inspect.signature(method).parameters) for name, method in methods if not name.startswith("_")}
+
+    assert parameters(Client) == parameters(AsyncClient)

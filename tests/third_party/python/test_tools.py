@@ -80,7 +80,7 @@ def test_a_call_knows_its_id_and_the_configuration_and_prints_beside_the_message
     ("kind", "said"),
     [
         ("known", "there is no such order: 4711"),
-        ("unknown", "'order': KeyError"),
+        ("unknown", "'4711': KeyError"),
         ("unwritable", "Object of type object is not JSON serializable: TypeError"),
     ],
 )

@@ -10,6 +10,9 @@ from typing import Annotated, Any, Literal, Optional, TypedDict
 from playhouse_sdk import Accepts, Call, Secret, ToolError, run, tool
 
 
+ORDERS: dict[str, Any] = {}
+
+
 @dataclass
 class Line:
     item: str
@@ -89,7 +92,7 @@ async def _later(i: int) -> int:
 def fail(kind: Literal["known", "unknown", "unwritable"]) -> Any:
     if kind == "known":
         raise ToolError("there is no such order", "4711")
-    return {}["order"] if kind == "unknown" else object()
+    return ORDERS["4711"] if kind == "unknown" else object()
 
 
 if __name__ == "__main__":
