@@ -1,0 +1,39 @@
+"""Playhouse from Python: tools, clients of its server, sessions in scripts and notebooks."""
+
+from playhouse_sdk.binary import find_binary
+from playhouse_sdk.client import AsyncClient, Client
+from playhouse_sdk.core import Answered, Approval, OpenApproval, SessionInfo, SessionPage, Taken
+from playhouse_sdk.declaration import Accepts, Secret
+from playhouse_sdk.errors import Cancelled, PlayhouseError, Problem, ProgramFailed, ToolError, Unreachable
+from playhouse_sdk.events import Event
+from playhouse_sdk.plugin import run
+from playhouse_sdk.reply import Reply
+from playhouse_sdk.session import Session
+from playhouse_sdk.tools import Call, Tool, tool
+
+__all__ = [
+    "Accepts",
+    "Answered",
+    "Approval",
+    "AsyncClient",
+    "Call",
+    "Cancelled",
+    "Client",
+    "Event",
+    "OpenApproval",
+    "PlayhouseError",
+    "Problem",
+    "ProgramFailed",
+    "Reply",
+    "Secret",
+    "Session",
+    "SessionInfo",
+    "SessionPage",
+    "Taken",
+    "Tool",
+    "ToolError",
+    "Unreachable",
+    "find_binary",
+    "run",
+    "tool",
+]

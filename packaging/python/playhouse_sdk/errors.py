@@ -1,0 +1,55 @@
+"""What goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class PlayhouseError(Exception):
+    """Anything that goes wrong between Python and Playhouse."""
+
+
+class ProgramFailed(PlayhouseError):
+    """The program of a session failed, or could not begin."""
+
+    def __init__(self, message: str, fault: str | None = None) -> None:
+        super().__init__(message)
+        #: The kind of failure, as the event `failed` names it.
+        self.fault = fault
+
+
+class Unreachable(PlayhouseError):
+    """The server did not answer for as long as the client was patient."""
+
+
+class Problem(PlayhouseError):
+    """The server refused a request. It carries the problem document (RFC 9457)."""
+
+    def __init__(self, status: int, document: Mapping[str, Any], retry_after: float | None = None) -> None:
+        self.status = status
+        #: The whole document.
+        self.document = document
+        #: The end of `type`: `not_found`, `conflict`, …
+        self.kind: str = str(document.get("type", "")).rpartition(":")[2]
+        self.title: str = str(document.get("title", ""))
+        #: What is wrong, and what to do about it.
+        self.detail: str = str(document.get("detail", ""))
+        #: All mistakes in the body, each with its `pointer` and `detail`.
+        self.errors: list[dict[str, str]] = list(document.get("errors", []))
+        #: After how many seconds a second attempt may succeed; None: it would not.
+        self.retry_after = retry_after
+        places = "".join(f"\n  {error.get('pointer')}: {error.get('detail')}" for error in self.errors)
+        super().__init__(f"{status} {self.kind}: {self.detail or self.title}{places}")
+
+
+class ToolError(PlayhouseError):
+    """A tool raises it to say, in words for the program's model, why a call failed."""
+
+    def __init__(self, error: str, detail: str = "") -> None:
+        super().__init__(error)
+        self.detail = detail
+
+
+class Cancelled(BaseException):
+    """Nobody waits for the call any more. No `Exception`, so that a tool does not catch it by accident."""

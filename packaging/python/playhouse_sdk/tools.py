@@ -1,0 +1,144 @@
+"""Functions as tools."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar, overload
+
+from playhouse_sdk.declaration import Parameter, build, parameters_of, response_of, summary_of
+from playhouse_sdk.errors import Cancelled
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: The attribute of a function that holds its tool.
+_TOOL = "__playhouse_tool__"
+
+#: All tools, in the order in which they were declared.
+declared: list[Tool] = []
+
+
+@dataclass
+class Call:
+    """The call that a tool works on. A tool that has a parameter of this type is given it."""
+
+    #: The same for every attempt of one call: a tool that keeps it does its work once.
+    id: str
+    #: The plugin's `config`.
+    config: Mapping[str, Any]
+    #: The folder of the program's files.
+    working_directory: Path
+    _tell: Callable[[str], None]
+    _cancelled: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits any more. A tool that works on regardless is stopped after two seconds."""
+        return self._cancelled.is_set()
+
+    def progress(self, text: str) -> None:
+        """Tells what the tool is doing. Ends the tool (by `Cancelled`) if nobody waits any more."""
+        if self.cancelled:
+            raise Cancelled
+        self._tell(text)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function that programs can call, and what is declared of it."""
+
+    function: Callable[..., Any]
+    name: str
+    parameters: list[Parameter]
+    #: The parameter that is given the `Call`.
+    wants_call: str | None
+    #: Its entry under `commands`.
+    declaration: dict[str, Any]
+
+    def arguments(self, param: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        """The arguments of the function. What was left out is its default, or None."""
+        given: dict[str, Any] = {self.wants_call: call} if self.wants_call else {}
+        for parameter in self.parameters:
+            if parameter.name in param or not parameter.has_default:
+                given[parameter.name] = build(parameter.hint, param.get(parameter.name))
+        return given
+
+
+@overload
+def tool(function: F, /) -> F: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    read_only: bool = False,
+    idempotent: bool = False,
+    approval: Literal["never", "writes", "ask"] = "never",
+    timeout: float | None = None,
+    concurrency: int | None = None,
+    secret: bool = False,
+) -> Callable[[F], F]: ...
+
+
+def tool(function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+    """Makes a tool of a function, which stays as it is. The docstring and the types are its declaration.
+
+    Args:
+        name: What programs call it; the function's own name if it is left out.
+        read_only: It changes nothing. Playhouse may call it again if something goes wrong.
+        idempotent: Called twice, it does the same as called once. Playhouse may call it again, too.
+        approval: Whether a person is asked before a call.
+        timeout: How many seconds a call may take; 60 if it is left out.
+        concurrency: How many calls may run at a time.
+        secret: The result is shown to nobody but the program.
+    """
+
+    def made(function: F) -> F:
+        one = _make(function, **options)
+        setattr(function, _TOOL, one)
+        declared.append(one)
+        return function
+
+    return made(function) if function is not None else made
+
+
+def tool_of(function: Callable[..., Any]) -> Tool:
+    """The tool of a function; one that is not declared has no options."""
+    found = getattr(function, _TOOL, None)
+    return found if isinstance(found, Tool) else _make(function)
+
+
+def _make(
+    function: Callable[..., Any],
+    name: str | None = None,
+    read_only: bool = False,
+    idempotent: bool = False,
+    approval: str = "never",
+    timeout: float | None = None,
+    concurrency: int | None = None,
+    secret: bool = False,
+) -> Tool:
+    if read_only and idempotent:
+        raise ValueError(f"{function.__name__}: a tool that is `read_only` is idempotent anyway; leave one of them out")
+    name = name or function.__name__
+    parameters, wants_call = parameters_of(function, Call)
+    declaration: dict[str, Any] = {"command_name": name}
+    summary = summary_of(function)
+    if summary:
+        declaration["description"] = summary
+    declaration["effect"] = "read_only" if read_only else "idempotent" if idempotent else "write"
+    if approval != "never":
+        declaration["approval"] = approval
+    if timeout is not None:
+        declaration["timeout"] = timeout
+    if concurrency is not None:
+        declaration["concurrency"] = concurrency
+    if parameters:
+        declaration["parameter"] = {"type": {each.name: each.declaration for each in parameters}}
+    response = response_of(function, secret=secret)
+    if response is not None:
+        declaration["response"] = response
+    return Tool(function, name, parameters, wants_call, declaration)

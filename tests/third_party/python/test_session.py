@@ -1,0 +1,76 @@
+"""Sessions in a process of their own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from playhouse_sdk import Call, PlayhouseError, ProgramFailed, Session, find_binary
+from playhouse_sdk.pytest_plugin import Playhouse
+
+
+def test_a_conversation(playhouse: Playhouse) -> None:
+    session = playhouse.session("guide/desk.md", model="embedded")
+    assert str(session.opening) == "Welcome to the order desk.\nPlease tell me the number of your order."
+    reply = session.say("It is 4335")
+    assert (reply.waiting, reply.question) == ("approval", 'May I call desk.refund(order="4335")?')
+    with pytest.raises(PlayhouseError, match="give it by `answer`"):
+        session.say("4335")
+    assert str(session.answer(True)) == "Your order: refunded 4335."
+    assert session.is_over and session.value == "refunded 4335"
+    assert session.variables == {"user_message": "It is 4335", "order": "4335", "state": "refunded 4335"}
+    assert session.said[-1] == "Your order: refunded 4335."
+    assert [event["type"] for event in session.events][-1] == "finished"
+    with pytest.raises(PlayhouseError, match="has finished"):
+        session.say("Thank you!")
+
+
+def test_functions_of_this_process_are_tools(playhouse: Playhouse) -> None:
+    asked: list[str] = []
+
+    def order_state(order: str) -> str:
+        asked.append(order)
+        return "paid"
+
+    async def refund(order: str, call: Call) -> str:
+        call.progress("on its way")
+        return f"{len(asked)} asked before"
+
+    session = playhouse.session("guide/desk.md", tools={"desk": [order_state, refund]}, model="embedded")
+    assert session.say("4711").waiting is None
+    assert (asked, session.value) == (["4711"], "1 asked before")
+    assert "on its way" in [event["value"] for event in session.events if event["type"] == "call_progress"]
+
+
+def test_arguments_options_and_a_session_that_goes_on(playhouse: Playhouse) -> None:
+    for text, waits in (("4335", "approval"), (None, "approval")):
+        session = playhouse.session("guide/desk.md", model="embedded", options=["--session", "ida"])
+        assert (session.say(text) if text else session.opening).waiting == waits
+        session.close()
+
+
+def test_what_is_wrong_is_told_in_the_words_of_the_command_line(playhouse: Playhouse, folder: Path) -> None:
+    (folder / "wrong.md").write_text("# Desk\n\n## Main\n\n### Steps\n\n- $x = Nothing()\n")
+    with pytest.raises(PlayhouseError, match=r"wrong.md:7:8"):
+        Session(folder / "wrong.md", model="embedded").start()
+    with pytest.raises(ProgramFailed, match="has no entry for this request") as caught:
+        playhouse.session("story.md", model="script:empty.jsonl")
+    assert caught.value.fault == "model"
+    session = playhouse.session("guide/desk.md", model="embedded")
+    with pytest.raises(ValueError, match="a message is one line"):
+        session.say("one\ntwo")
+    session.close()
+    with pytest.raises(PlayhouseError, match="is not open"):
+        session.say("4334")
+
+
+def test_the_binary_of_the_wheel_is_found_then_the_one_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert find_binary().parent == Path(shutil.which("python3") or "").parent
+    monkeypatch.setattr("importlib.metadata.files", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PlayhouseError, match="put the binary on PATH"):
+        find_binary()
+    (tmp_path / "playhouse").write_text("#!/bin/sh\n")
+    (tmp_path / "playhouse").chmod(0o755)
+    assert find_binary() == tmp_path / "playhouse"

@@ -1,0 +1,200 @@
+"""Tools: what is declared of them, and what they do when the binary calls them."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playhouse_sdk import Call, Tool, find_binary, tool
+from playhouse_sdk.serving import Plugin
+from playhouse_sdk.tools import tool_of
+
+
+def run(*command: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def playhouse(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return run(find_binary(), *arguments, folder=folder)
+
+
+def call(folder: Path, command: str, *options: str, **param: Any) -> Any:
+    given = ["--param", json.dumps(param)] if param else []
+    done = playhouse("plugin", "call", "orders", command, *given, *options, folder=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_guides_plugin_is_declared_as_it_stands(folder: Path) -> None:
+    config = folder / "guide/desk/.config/config.yaml"
+    before = config.read_text()
+    assert run(sys.executable, "plugin.py", "declare", folder=folder / "guide/desk").returncode == 0
+    assert config.read_text() == before
+    done = playhouse("plugin", "check", "desk", "--start", folder=folder / "guide")
+    assert (done.returncode, done.stderr) == (0, "0 errors, 0 warnings\nit starts\n")
+    assert done.stdout == (
+        "desk.order_state($order: str) -> str [read_only]  Says how far an order has come.\n"
+        "desk.refund($order: str, $reason: str | None = null) -> str [idempotent]  Pays the money of an order back.\n"
+    )
+
+
+def test_everything_that_can_be_declared(folder: Path) -> None:
+    before = (folder / "orders/.config/config.yaml").read_text()
+    assert run(sys.executable, "orders/plugin.py", "declare", folder=folder).returncode == 0
+    assert (folder / "orders/.config/config.yaml").read_text() == before
+    done = playhouse("plugin", "check", "orders", "--start", folder=folder)
+    assert (done.returncode, done.stderr) == (0, "0 errors, 0 warnings\nit starts\n")
+    order = {"id": "1", "lines": [{"item": "tea"}, {"item": "pot", "count": 2}]}
+    assert call(folder, "count", order=order, sizes={"tea": 4}) == 7
+    assert call(folder, "send", "--approve", place={"city": "Rome"}, by="bike", account="IT1") == {
+        "city": "Rome",
+        "postcode": None,
+        "by": "bike",
+        "account": "IT1",
+    }
+    assert call(folder, "pay", cents=5) == "***"
+    assert call(folder, "password") == "***"
+    assert call(folder, "together", n=3) == [0, 1, 2]
+
+
+def test_arguments_of_another_type_are_refused_before_the_call(folder: Path) -> None:
+    order = {"id": "1", "lines": [{"item": 1}]}
+    done = playhouse("plugin", "call", "orders", "count", "--param", json.dumps({"order": order}), folder=folder)
+    assert done.returncode == 1
+    assert "`order.lines[0].item` must be string, not 1" in done.stderr
+    assert "`sizes` is missing" in done.stderr
+
+
+def test_a_call_knows_its_id_and_the_configuration_and_prints_beside_the_messages(folder: Path) -> None:
+    assert call(folder, "greet", name=7) == "Hello, 7! plugin-call/1 files"
+    assert call(folder, "greet", "--config", '{"greeting": "Good day"}', name="Ida").startswith("Good day, Ida!")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("known", "there is no such order: 4711"),
+        ("unknown", "'4711': KeyError"),
+        ("unwritable", "Object of type object is not JSON serializable: TypeError"),
+    ],
+)
+def test_a_failure_is_told_in_words(folder: Path, kind: str, said: str) -> None:
+    done = playhouse("plugin", "call", "orders", "fail", "--param", json.dumps({"kind": kind}), folder=folder)
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+def test_a_declaration_of_yesterday_is_refused_and_mended(folder: Path) -> None:
+    config = folder / "guide/desk/.config/config.yaml"
+    text = config.read_text().replace("how far", "whether").replace("config: {}", "config: {greeting: Hi}")
+    config.write_text(text.replace("version: 0.1.0", "version: 1.10"))
+    done = playhouse("plugin", "check", "desk", "--start", folder=folder / "guide")
+    assert done.returncode == 1
+    assert "does not declare what plugin.py has now; run: python plugin.py declare" in done.stderr
+    assert run(sys.executable, "plugin.py", "declare", folder=folder / "guide/desk").returncode == 0
+    mended = config.read_text()
+    assert "how far" in mended and "config: {greeting: Hi}" in mended and "version: 1.10" in mended
+    assert playhouse("plugin", "check", "desk", "--start", folder=folder / "guide").returncode == 0
+
+
+def test_what_no_program_can_pass_is_refused_where_it_is_declared() -> None:
+    with pytest.raises(TypeError, match="paint, parameter `colour`: a program cannot pass a <class 'complex'>"):
+
+        @tool
+        def paint(colour: complex) -> None: ...
+
+    with pytest.raises(TypeError, match="has no name that a program could use"):
+
+        @tool
+        def pile(*things: str) -> None: ...
+
+    with pytest.raises(ValueError, match="idempotent anyway"):
+
+        @tool(read_only=True, idempotent=True)
+        def look() -> None: ...
+
+
+class Playing:
+    """Plays Playhouse for a plugin in this process."""
+
+    def __init__(self, *tools: Tool) -> None:
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        plugin = Plugin(tools, self._answers.put)
+        self._thread = threading.Thread(target=plugin.serve, args=(iter(self._lines.get, ""),))
+        self._thread.start()
+
+    def call(self, command: str, thrd_id: str, **param: Any) -> None:
+        self._say({"role": "cerebrum"}, "command", {"command": command, "param": param}, thrd_id=thrd_id, id=thrd_id)
+
+    def tell(self, event: str, **fields: Any) -> None:
+        self._say({"role": "system"}, "<class 'dict'>", {"event": event, **fields})
+
+    def heard(self) -> tuple[str, Any]:
+        answer = json.loads(self._answers.get(timeout=10))
+        return answer["thrd_id"], answer["content"]
+
+    def end(self) -> None:
+        self.tell("exit")
+        self._thread.join(timeout=10)
+        assert not self._thread.is_alive()
+
+    def _say(self, sender: dict[str, str], content_type: str, content: Any, **ids: str) -> None:
+        receiver = {"role": "plugin", "name": "p"}
+        self._lines.put(json.dumps({"sender": sender, "receiver": receiver, "content_type": content_type, "content": content, **ids}))
+
+
+def test_calls_are_cancelled_and_run_beside_each_other() -> None:
+    may_go_on = threading.Event()
+
+    def patient(call: Call) -> str:
+        call.progress("waiting")
+        may_go_on.wait(10)
+        call.progress("still waiting")
+        return "done"
+
+    async def endless(call: Call) -> str:
+        import asyncio
+
+        call.progress("sleeping")
+        await asyncio.Event().wait()
+        return "never"
+
+    playing = Playing(tool_of(patient), tool_of(endless))
+    playing.call("patient", "1")
+    assert playing.heard() == ("1", "waiting")
+    playing.call("endless", "2")
+    assert playing.heard() == ("2", "sleeping")
+    playing.tell("cancel", thrd_id="2")
+    assert playing.heard() == ("2", {"error": "the call was cancelled", "detail": ""})
+    playing.tell("cancel", thrd_id="1")
+    playing.call("endless", "3")
+    assert playing.heard() == ("3", "sleeping")
+    may_go_on.set()
+    assert playing.heard() == ("1", {"error": "the call was cancelled", "detail": ""})
+    playing.tell("cancel", thrd_id="3")
+    assert playing.heard()[0] == "3"
+    playing.call("patient", "4")
+    assert playing.heard() == ("4", "waiting")
+    assert playing.heard() == ("4", "still waiting")
+    assert playing.heard() == ("4", {"command": "patient", "response": "done"})
+    playing.end()
+
+
+def test_calls_one_after_another_stay_in_the_thread_that_serves() -> None:
+    def thread() -> int:
+        return threading.get_ident()
+
+    playing = Playing(tool_of(thread))
+    threads = set()
+    for i in range(20):
+        playing.call("thread", str(i))
+        threads.add(playing.heard()[1]["response"])
+    assert len(threads) == 1
+    playing.end()
