@@ -5,11 +5,12 @@
 //! goes on until it notices otherwise.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
@@ -35,6 +36,13 @@ const POLL: Duration = Duration::from_millis(2);
 
 /// What is shown of one line of it, in bytes.
 const LINE: usize = 8 << 10;
+
+/// Where a program is that processes with this environment find by its name.
+pub(crate) fn find_program(name: &str, environment: &[(String, String)]) -> Option<PathBuf> {
+    let (_, folders) = environment.iter().find(|(variable, _)| variable == "PATH")?;
+    let mut found = folders.split(':').map(|folder| Path::new(folder).join(name));
+    found.find(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok())
+}
 
 /// A running process, or one that has ended. Dropped, it is killed with all its children.
 pub(crate) struct Child {

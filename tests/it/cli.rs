@@ -10,12 +10,12 @@ use crate::golden;
 use crate::run::Run;
 
 /// `--- NAME` begins a file, `$ playhouse …` is a run, and lines that begin with `< ` before it are its standard
-/// input. All runs of a case share a folder. What differs from run to run is written in capitals.
+/// input. All runs of a case share a folder; from `$ cd NAME` on they run in that one inside of it. What differs from run to run is written in capitals.
 pub(crate) fn transcript(_name: &str, case: &str) -> String {
     let mut run = Run::new();
     let mut file: Option<(String, String)> = None;
     let mut stdin = String::new();
-    let mut text = String::new();
+    let (mut text, mut inside) = (String::new(), "");
     for line in case.lines() {
         let is_run = line.strip_prefix("$ playhouse");
         if let Some(name) = line.strip_prefix("--- ") {
@@ -26,7 +26,7 @@ pub(crate) fn transcript(_name: &str, case: &str) -> String {
             if let Some((name, text)) = file.take() {
                 run = run.file(&name, &text);
             }
-            let done = run.args(words(arguments)).stdin(&std::mem::take(&mut stdin)).done();
+            let done = run.inside(inside).args(words(arguments)).stdin(&std::mem::take(&mut stdin)).done();
             text.push_str(&format!("{line}\n{}", done.stdout));
             for line in done.stderr.lines() {
                 text.push_str(format!("! {line}").trim_end());
@@ -34,6 +34,9 @@ pub(crate) fn transcript(_name: &str, case: &str) -> String {
             }
             text.push_str(&format!("= {}\n\n", done.code.unwrap()));
             run = done.then();
+        } else if let Some(folder) = line.strip_prefix("$ cd ") {
+            inside = folder;
+            text.push_str(&format!("{line}\n\n"));
         } else if let Some(message) = line.strip_prefix("< ") {
             stdin.push_str(message);
             stdin.push('\n');
@@ -240,14 +243,6 @@ fn findings_are_json_for_programs() {
     for key in ["message", "notes", "fix"] {
         assert!(finding.get(key).is_some(), "{key}");
     }
-}
-
-#[test]
-fn a_new_folder_is_right_as_it_is() {
-    let done = Run::new().line("new shop").code(0);
-    let done = done.then().line("check shop/program.md").code(0).stderr_contains("0 errors, 0 warnings");
-    let done = done.then().line("test shop").code(0).stdout("ok shop/program.test.md\n1 passed, 0 failed\n");
-    done.then().line("new shop").code(2).stderr_contains("it exists already");
 }
 
 #[test]

@@ -124,12 +124,11 @@ fn only_programs_are_taken_for_programs() {
 }
 
 fn is_program(path: &Path) -> bool {
-    let is_ours = ["benches/calls", "benches/serve", "examples", "playbooks", "src/serve/cli/commands/first_program"]
-        .iter()
-        .any(|folder| path.starts_with(folder));
+    let is_ours =
+        ["benches/calls", "benches/serve", "examples", "playbooks"].iter().any(|folder| path.starts_with(folder));
     let name = path.to_string_lossy();
     // What an example's program looks into is no program.
-    let is_document = path.starts_with("examples/handbook");
+    let is_document = path.parent().is_some_and(|folder| folder.ends_with("handbook"));
     let others = ["README.md", "SKILL.md", ".user.md", ".rules.md", ".judge.md"];
     is_ours && !is_document && !others.iter().any(|ending| name.ends_with(ending))
 }

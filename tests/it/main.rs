@@ -19,6 +19,7 @@ mod dap;
 mod dataflow;
 mod debug;
 mod declared_tool;
+mod doctor;
 mod documents;
 mod embed;
 mod embedded;
@@ -63,6 +64,7 @@ mod made_up;
 mod mcp;
 mod migrate;
 mod mutants;
+mod new;
 mod openai;
 mod optimiser;
 #[cfg(feature = "otel")]

@@ -12,6 +12,8 @@ use tempfile::TempDir;
 /// One run of the binary, before it.
 pub(crate) struct Run {
     folder: Rc<TempDir>,
+    /// The folder in it where it runs.
+    inside: String,
     arguments: Vec<String>,
     stdin: String,
     variables: Vec<(String, String)>,
@@ -28,12 +30,11 @@ pub(crate) struct Done {
 impl Run {
     /// A run in an empty folder.
     pub(crate) fn new() -> Run {
-        Run {
-            folder: Rc::new(tempfile::tempdir().unwrap()),
-            arguments: Vec::new(),
-            stdin: String::new(),
-            variables: Vec::new(),
-        }
+        Run::in_folder(Rc::new(tempfile::tempdir().unwrap()))
+    }
+
+    fn in_folder(folder: Rc<TempDir>) -> Run {
+        Run { folder, inside: String::new(), arguments: Vec::new(), stdin: String::new(), variables: Vec::new() }
     }
 
     /// Writes a file into the folder.
@@ -71,6 +72,12 @@ impl Run {
         self.args(arguments)
     }
 
+    /// Runs in this folder inside of it.
+    pub(crate) fn inside(mut self, folder: &str) -> Run {
+        folder.clone_into(&mut self.inside);
+        self
+    }
+
     /// What standard input holds.
     pub(crate) fn stdin(mut self, text: &str) -> Run {
         self.stdin = text.to_owned();
@@ -99,7 +106,7 @@ impl Run {
         let binary = env!("CARGO_BIN_EXE_playhouse");
         let mut words = behind.iter().chain([&binary]);
         let mut command = Command::new(words.next().unwrap());
-        command.args(words).args(&self.arguments).current_dir(folder).env_clear();
+        command.args(words).args(&self.arguments).current_dir(folder.join(&self.inside)).env_clear();
         command.env("HOME", folder).env("XDG_STATE_HOME", folder.join("state")).env("TZ", "UTC");
         // Whatever runs on this machine, no test meets it by chance.
         command.env("PLAYHOUSE_LOCAL_PORTS", "0,0,0");
@@ -119,7 +126,7 @@ impl Run {
 
     /// Another run in the same folder.
     pub(crate) fn beside(&self) -> Run {
-        Run { folder: self.folder.clone(), arguments: Vec::new(), stdin: String::new(), variables: Vec::new() }
+        Run::in_folder(self.folder.clone())
     }
 
     /// Runs it to its end.
@@ -201,7 +208,7 @@ impl Done {
 
     /// Another run in the same folder.
     pub(crate) fn then(&self) -> Run {
-        Run { folder: self.folder.clone(), arguments: Vec::new(), stdin: String::new(), variables: Vec::new() }
+        Run::in_folder(self.folder.clone())
     }
 }
 

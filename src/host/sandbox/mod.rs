@@ -33,7 +33,7 @@ use crate::host::sandbox::capture::capture;
 use crate::host::sandbox::policy::{Confinement, Means, Policy};
 use crate::host::sandbox::reserved::Fingerprint;
 
-use crate::host::child::{Child, Outputs};
+use crate::host::child::{Child, Outputs, find_program};
 use crate::host::secrets::Secrets;
 use crate::host::skills::options::SandboxKind;
 
@@ -123,7 +123,9 @@ impl Sandbox {
         let (means, lacks) = match self.kind {
             SandboxKind::None => return Err("`[skills] sandbox` is \"none\"".to_owned()),
             SandboxKind::System => (Means::System, system::available()?),
-            SandboxKind::Bwrap if self.find(bwrap::PROGRAM) => (Means::Bwrap, Vec::new()),
+            SandboxKind::Bwrap if find_program(bwrap::PROGRAM, &self.environment).is_some() => {
+                (Means::Bwrap, Vec::new())
+            }
             SandboxKind::Bwrap => {
                 return Err("`[skills] sandbox` is \"bwrap\", and there is no `bwrap` in PATH; install bubblewrap \
                             (`apt install bubblewrap`), or take the line out"
@@ -134,11 +136,6 @@ impl Sandbox {
             "this program has no `playhouse` that could confine commands; it can name one (`Workshop::executable`)",
         )?;
         Ok((means, executable, lacks))
-    }
-
-    fn find(&self, program: &str) -> bool {
-        let path = self.environment.iter().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
-        path.split(':').any(|folder| Path::new(folder).join(program).is_file())
     }
 
     /// Runs a command to its end, confined.

@@ -27,15 +27,14 @@ fn a_new_plugin_passes_check_and_call_at_once() {
 fn a_new_python_plugin_is_sound() {
     let run = Run::new();
     run.beside().line("plugin new greeter").code(0);
-    run.beside()
-        .line("plugin check greeter")
-        .code(0)
-        .stdout("greeter.greet($name: str, $times: int | None = null) -> dict [read_only]  Writes a greeting.\n");
-    let done =
-        run.beside().args(["plugin", "call", "greeter", "greet", "--param", r#"{"nme": 1, "times": "2"}"#]).done();
-    let expected = "error: `name` is missing (string is required)\n\
-                    error: `times` must be int, not the text \"2\"\n\
-                    error: `nme` is not known here; there is name, times\n";
+    run.beside().line("plugin check greeter").code(0).stdout(
+        "greeter.add($start: str, $days: int | None = null) -> dict [read_only]  Finds the day that is so many \
+             working days after another one.\n",
+    );
+    let done = run.beside().args(["plugin", "call", "greeter", "add", "--param", r#"{"strt": 1, "days": "2"}"#]).done();
+    let expected = "error: `start` is missing (string is required)\n\
+                    error: `days` must be int, not the text \"2\"\n\
+                    error: `strt` is not known here; there is start, days\n";
     assert_eq!((done.code, &*done.stdout, &*done.stderr), (Some(1), "", expected));
 }
 

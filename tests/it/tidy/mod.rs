@@ -428,7 +428,7 @@ fn untested_example_offences(sources: &[Source]) -> Vec<String> {
         let others = [".test", ".triggers", ".user", ".judge", ".rules", "README", "SKILL"];
         let is_program = !others.iter().any(|end| stem.ends_with(end));
         // What an example's program looks into is no program.
-        (is_program && !stem.starts_with("handbook/")).then_some((source, stem))
+        (is_program && !stem.contains("handbook/")).then_some((source, stem))
     });
     let plans = sources.iter().filter_map(|source| {
         let path = source.path.strip_prefix("examples/plans/")?;

@@ -4,6 +4,7 @@ mod check;
 mod completions;
 #[cfg(feature = "dap")]
 mod debug;
+mod doctor;
 #[cfg(feature = "restate")]
 mod engine;
 mod evaluation;
@@ -37,7 +38,7 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse new shop                          a folder to start from
+  playhouse new shop --template form          a folder to start from
   playhouse check --explain shop/program.md   what is understood of a program
   playhouse run shop/program.md --model openai:gpt-4.1-mini
   playhouse test shop                         its scripted conversations, without a model
@@ -81,6 +82,7 @@ pub(super) enum Command {
     Model(model::ModelArguments),
     Plan(plan::PlanArguments),
     New(new::NewArguments),
+    Doctor(doctor::DoctorArguments),
     Plugin(plugin::PluginArguments),
     Library(library::LibraryArguments),
     #[cfg(feature = "sqlite")]
@@ -119,7 +121,8 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::Skills(arguments) => skills::skills(console, &arguments),
         Command::Model(arguments) => model::model(console, &arguments),
         Command::Plan(arguments) => plan::plan(console, &arguments),
-        Command::New(arguments) => new::new(&arguments),
+        Command::New(arguments) => new::new(console, &arguments),
+        Command::Doctor(arguments) => doctor::doctor(console, &arguments),
         Command::Plugin(arguments) => plugin::plugin(console, &arguments),
         Command::Library(arguments) => library::library(&arguments),
         #[cfg(feature = "sqlite")]

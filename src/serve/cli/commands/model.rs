@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::host::config::{CommandLine, Config, Environment, FileConfig, ModelId};
 use crate::host::launch::{Choices, Chosen, Launch};
-use crate::host::llm::local::{self, PATIENCE_IF_ASKED};
+use crate::host::llm::local::{self, FoundServer, PATIENCE_IF_ASKED};
 use crate::host::program::load_settings_of;
 use crate::lang::program::FrontMatter;
 use crate::serve::cli::commands::run::runtime;
@@ -71,13 +71,18 @@ pub(crate) fn model(console: &Console, arguments: &ModelArguments) -> Result<Exi
     }
 }
 
-fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
+/// The servers of models that run on this machine.
+pub(crate) fn found(console: &Console) -> Result<Vec<FoundServer>, Failure> {
     // A mistake elsewhere in the configuration is none of this.
     let environment = Environment { local_ports: console.environment.local_ports.clone(), ..Environment::default() };
     let config =
         Config::resolve(&CommandLine::default(), &FrontMatter::default(), &FileConfig::default(), &environment);
     let servers = config.map_err(|error| Failure::wrong(error.to_string()))?.local_servers;
-    let found = runtime()?.block_on(async { local::find(&servers, tokio::time::sleep(PATIENCE_IF_ASKED)).await });
+    Ok(runtime()?.block_on(async { local::find(&servers, tokio::time::sleep(PATIENCE_IF_ASKED)).await }))
+}
+
+fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
+    let found = found(console)?;
     let embedded = "built in, no key needed; follows plain lines, and does not judge".to_owned();
     // What `--model` takes, what it is in words, and of a model that was found what `--base-url` takes.
     let mut models = vec![(ModelId::Embedded.to_string(), embedded, None)];
@@ -103,8 +108,20 @@ fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
     Ok(Exit::Finished)
 }
 
+/// The model that a run would have.
+pub(crate) struct ModelOfRun {
+    /// What `--model` takes.
+    pub(crate) id: String,
+    /// Why it is this one, in one line for people.
+    pub(crate) reason: String,
+    /// The base URL of its server, if it has one.
+    pub(crate) server: Option<String>,
+    /// Whether there is a key for that server.
+    pub(crate) has_key: Option<bool>,
+}
+
 /// What a run would choose; `playhouse.toml` is the one beside the program, or in the current folder.
-fn choose(console: &Console, choices: Choices, program: Option<&PathBuf>) -> Result<Chosen, Failure> {
+pub(crate) fn choose(console: &Console, choices: Choices, program: Option<&PathBuf>) -> Result<ModelOfRun, Failure> {
     let beside = program.cloned().unwrap_or_else(|| PathBuf::from("program.md"));
     let front_matter = match program {
         Some(program) => {
@@ -114,22 +131,22 @@ fn choose(console: &Console, choices: Choices, program: Option<&PathBuf>) -> Res
     };
     let launch = Launch::new(workshop(console), choices);
     let chosen = runtime()?.block_on(launch.choose_model(&beside, &front_matter));
-    chosen.map_err(|error| launch_failure(console, error))
-}
-
-fn show(console: &Console, choices: Choices, program: Option<&PathBuf>, format: Format) -> Result<Exit, Failure> {
-    let Chosen { config, reason, .. } = choose(console, choices, program)?;
+    let Chosen { config, reason, .. } = chosen.map_err(|error| launch_failure(console, error))?;
     let (id, _) = config.model();
     let server = match id {
         ModelId::OpenAi(name) => Some(config.openai(name).base_url),
         ModelId::Embedded | ModelId::Script(_) | ModelId::Replay(_) => None,
     };
     let has_key = server.as_ref().map(|_| config.api_key.is_some());
-    let reason = reason.unwrap_or_default();
+    Ok(ModelOfRun { id: id.to_string(), reason: reason.unwrap_or_default(), server, has_key })
+}
+
+fn show(console: &Console, choices: Choices, program: Option<&PathBuf>, format: Format) -> Result<Exit, Failure> {
+    let ModelOfRun { id, reason, server, has_key } = choose(console, choices, program)?;
     put(&match (format, server) {
         // A public interface: fields are added, never changed or removed.
         (Format::Json, server) => {
-            let shown = json!({"model": id.to_string(), "reason": reason, "server": server, "has_key": has_key});
+            let shown = json!({"model": id, "reason": reason, "server": server, "has_key": has_key});
             format!("{shown}\n")
         }
         (Format::Text, None) => format!("{reason}\n"),

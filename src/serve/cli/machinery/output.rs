@@ -1,5 +1,5 @@
-//! What commands write in the same way: JSON, columns, how many findings there are; and the question before something
-//! that cannot be undone.
+//! What commands write in the same way: JSON, columns, how many findings there are; and questions
+//! to a person on the terminal.
 
 use std::io;
 use std::path::Path;
@@ -56,10 +56,17 @@ pub(crate) fn counted(findings: &[Diagnostic]) -> String {
 
 /// Asks a person on the terminal, who must say yes; `option` is what agrees without a question.
 pub(crate) fn agree(console: &Console, question: &str, option: &str, otherwise: &str) -> Result<(), Failure> {
-    console.tell(&format!("{question} [y/N] "));
-    let mut answer = String::new();
-    let read = io::stdin().read_line(&mut answer);
-    read.map_err(|cause| Failure::failed(format!("standard input: {cause}; add {option}")))?;
-    let agrees = ["y", "yes"].contains(&answer.trim().to_lowercase().as_str());
+    let given = answer(console, &format!("{question} [y/N]"), option)?.unwrap_or_default();
+    let agrees = ["y", "yes"].contains(&given.to_lowercase().as_str());
     if agrees { Ok(()) } else { Err(Failure::failed(otherwise)) }
+}
+
+/// What a person on the terminal answers, without the spaces around it; none: the input has ended. `option` is what
+/// answers without a question.
+pub(crate) fn answer(console: &Console, question: &str, option: &str) -> Result<Option<String>, Failure> {
+    console.tell(&format!("{question} "));
+    let mut given = String::new();
+    let read = io::stdin().read_line(&mut given);
+    let read = read.map_err(|cause| Failure::failed(format!("standard input: {cause}; add {option}")))?;
+    Ok((read > 0).then(|| given.trim().to_owned()))
 }

@@ -5,13 +5,17 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::host::tool::plugin::identifier;
-use crate::serve::cli::commands::new::{cannot_write, make_folder, write};
+use crate::serve::cli::commands::new::{PLUGIN, cannot_write, make_folder, write};
 use crate::serve::cli::machinery::console::{Exit, Failure, put};
 
 const EXAMPLES: &str = "\
 Examples:
   playhouse plugin new dice
   playhouse plugin new clock --language sh";
+
+/// The plugin that is written in the shell: its name, its configuration and its code.
+const SHELL_PLUGIN: (&str, &str, &str) =
+    ("calendar", include_str!("first_plugin/config.yaml"), include_str!("first_plugin/plugin.sh"));
 
 /// Makes a folder with a plugin that works
 #[derive(Args)]
@@ -40,21 +44,16 @@ pub(crate) fn new(arguments: &NewPluginArguments) -> Result<Exit, Failure> {
     let shown = folder.display();
     let name = folder.file_name().and_then(|name| identifier(&name.to_string_lossy()));
     let name = name.ok_or_else(|| Failure::wrong(format!("{shown}: a plugin's name has letters; choose another")))?;
-    let (config, file, text, call) = match arguments.language {
-        Language::Python => (
-            include_str!("first_plugin/config.yaml"),
-            "plugin.py",
-            include_str!("first_plugin/plugin.py"),
-            "greet --param '{\"name\": \"Ida\"}'",
-        ),
-        Language::Sh => {
-            (include_str!("first_plugin/config_sh.yaml"), "plugin.sh", include_str!("first_plugin/plugin.sh"), "today")
-        }
+    let ((first_name, config, text), file, call) = match arguments.language {
+        Language::Python => (PLUGIN, "plugin.py", "add --param '{\"start\": \"2026-05-04\"}'"),
+        Language::Sh => (SHELL_PLUGIN, "plugin.sh", "today"),
     };
+    // Its name is the whole value of two keys.
+    let config = config.replace(&format!(": {first_name}\n"), &format!(": {name}\n"));
     make_folder(folder)?;
     let inside = folder.join(".config");
     std::fs::create_dir(&inside).map_err(|cause| cannot_write(&inside, &cause))?;
-    write(&inside.join("config.yaml"), &config.replace("{name}", &name))?;
+    write(&inside.join("config.yaml"), &config)?;
     write(&folder.join(file), text)?;
     put(&format!(
         "{shown}: .config/config.yaml, {file}\n\nNext:\n  \

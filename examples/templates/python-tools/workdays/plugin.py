@@ -2,13 +2,19 @@
 
 import json
 import sys
+from datetime import date, timedelta
 
 
-def greet(config, name, times=1):
-    return {"text": " ".join([f"{config['greeting']}, {name}!"] * times)}
+def add(config, start, days=1):
+    day = date.fromisoformat(start)
+    while days > 0:
+        day += timedelta(days=1)
+        if day.weekday() < 5 and day.isoformat() not in config["holidays"]:
+            days -= 1
+    return {"date": day.isoformat(), "weekday": f"{day:%A}"}
 
 
-COMMANDS = {"greet": greet}
+COMMANDS = {"add": add}
 config = {}
 
 for line in sys.stdin:

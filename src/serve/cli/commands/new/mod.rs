@@ -1,0 +1,113 @@
+//! `playhouse new NAME`: a folder to start from.
+
+mod templates;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::output::{answer, table};
+
+pub(crate) use self::templates::PLUGIN;
+use self::templates::{CONFIGURATION, Template};
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse new shop
+  playhouse new shop --template form";
+
+/// Makes a folder with a first program, tests of it and a configuration
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct NewArguments {
+    /// The folder; it must not exist
+    #[arg(value_name = "NAME")]
+    folder: PathBuf,
+    /// What it begins with [default: support; on a terminal you are asked]
+    #[arg(long, value_enum, value_name = "TEMPLATE")]
+    template: Option<Template>,
+}
+
+/// Makes the folder and says what can be done with it.
+pub(crate) fn new(console: &Console, arguments: &NewArguments) -> Result<Exit, Failure> {
+    let NewArguments { folder, template } = arguments;
+    // Before a person is asked in vain.
+    if folder.exists() {
+        return Err(exists_already(folder));
+    }
+    let template = match template {
+        Some(template) => *template,
+        None if console.is_conversation => choose(console)?,
+        None => Template::Support,
+    };
+    make_folder(folder)?;
+    let files = || template.files().iter().chain([&CONFIGURATION]);
+    for (path, text) in files() {
+        let path = folder.join(path);
+        let inside = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(inside).map_err(|cause| cannot_write(inside, &cause))?;
+        write(&path, text)?;
+    }
+    let shown = folder.display();
+    let names: Vec<&str> = files().map(|(path, _)| *path).collect();
+    let options = template.options();
+    let next = [
+        (format!("cd {shown}"), ""),
+        (format!("playhouse run program.md{options}"), "with a model that is there, or the one inside"),
+        ("playhouse test".to_owned(), "its conversations, without a model"),
+        (format!("playhouse check --explain program.md{options}"), "what is understood of it, line by line"),
+        ("playhouse library".to_owned(), "ready-made playbooks to import"),
+    ];
+    let next = next.map(|(command, does)| [format!("  {command}"), does.to_owned()]);
+    put(&format!("{shown}: {}\n\nNext:\n{}", names.join(", "), table(&next)))?;
+    Ok(Exit::Finished)
+}
+
+/// Asks a person which template it shall be, until the answer is one; Enter alone takes the first.
+fn choose(console: &Console) -> Result<Template, Failure> {
+    let all = Template::value_variants();
+    let rows: Vec<[String; 3]> = (1..)
+        .zip(all)
+        .map(|(number, template)| {
+            let (name, about) = template.named();
+            [format!("  {number}"), name, about]
+        })
+        .collect();
+    console.tell(&table(&rows));
+    loop {
+        let Some(given) = answer(console, "Which one? A number or a name [1]:", "--template NAME")? else {
+            return Err(Failure::failed("nothing was made"));
+        };
+        let by_number = || given.parse::<usize>().ok().and_then(|number| all.get(number.checked_sub(1)?).copied());
+        let chosen = if given.is_empty() { all.first().copied() } else { by_number() };
+        if let Some(template) = chosen.or_else(|| Template::from_str(&given, true).ok()) {
+            return Ok(template);
+        }
+        console.tell(&format!("`{given}` is none of them.\n"));
+    }
+}
+
+/// Makes a folder that is not there yet.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    let shown = folder.display();
+    std::fs::create_dir(folder).map_err(|cause| match cause.kind() {
+        io::ErrorKind::AlreadyExists => exists_already(folder),
+        _ => Failure::wrong(format!("{shown}: cannot make the folder: {cause}; check the path")),
+    })
+}
+
+fn exists_already(folder: &Path) -> Failure {
+    Failure::wrong(format!("{}: it exists already; choose another name", folder.display()))
+}
+
+/// Writes a file into it.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|cause| cannot_write(path, &cause))
+}
+
+/// Why something cannot be made inside of it.
+pub(crate) fn cannot_write(path: &Path, cause: &io::Error) -> Failure {
+    Failure::failed(format!("{}: cannot write: {cause}; make room, or check the rights", path.display()))
+}
