@@ -1,9 +1,11 @@
 //! The command line, through the real binary. What can be told as a transcript is a case in `tests/cases/cli/`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
+use playhouse::serve::cli::command;
 use regex::Regex;
 
 use crate::golden;
@@ -253,6 +255,27 @@ fn completions_name_the_commands() {
         assert!(done.stdout.contains("debug-listen"), "{shell}");
         // What comes later is not offered.
         assert!(!done.stdout.contains("--compare"), "{shell}");
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_for_each_command() {
+    let done = Run::new().line("man pages").code(0).stdout("");
+    let written = fs::read_dir(done.path("pages")).unwrap().map(|entry| entry.unwrap().file_name());
+    let written: BTreeSet<String> = written.map(|name| name.into_string().unwrap()).collect();
+    let mut expected = BTreeSet::new();
+    add_pages(&command(), "playhouse", &mut expected);
+    assert!(expected.contains("playhouse-sessions-show.1"), "{expected:?}");
+    assert_eq!(written, expected);
+    golden::compare("man/playhouse-fmt.1", &done.read("pages/playhouse-fmt.1"));
+    done.then().line("man pages/playhouse.1").code(1).stderr_contains("pages/playhouse.1: cannot write");
+}
+
+/// The names of the pages of a command that is not hidden, and of those below it.
+fn add_pages(command: &clap::Command, name: &str, pages: &mut BTreeSet<String>) {
+    pages.insert(format!("{name}.1"));
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        add_pages(inner, &format!("{name}-{}", inner.get_name()), pages);
     }
 }
 

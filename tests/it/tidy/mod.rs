@@ -103,7 +103,8 @@ fn sources() -> &'static [Source] {
 fn read_sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in ["src", "tests", "benches", "examples", "docs", "prompts", "playbooks", ".ci", ".cargo"] {
+    for folder in ["src", "tests", "benches", "examples", "docs", "packaging", "prompts", "playbooks", ".ci", ".cargo"]
+    {
         collect(root, &root.join(folder), &mut found);
     }
     for entry in fs::read_dir(root).unwrap() {

@@ -16,6 +16,7 @@ mod later;
 mod library;
 #[cfg(feature = "lsp")]
 mod lsp;
+mod man;
 #[cfg(all(feature = "mcp", feature = "serve"))]
 mod mcp;
 mod model;
@@ -88,6 +89,7 @@ pub(super) enum Command {
     #[cfg(feature = "sqlite")]
     Index(index::IndexArguments),
     Completions(completions::CompletionsArguments),
+    Man(man::ManArguments),
     SandboxExec(sandbox_exec::SandboxExecArguments),
     /// Commands that are not there.
     #[command(external_subcommand)]
@@ -128,6 +130,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         #[cfg(feature = "sqlite")]
         Command::Index(arguments) => index::index(console, &arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Man(arguments) => man::man(&arguments),
         Command::SandboxExec(arguments) => sandbox_exec::sandbox_exec(&arguments),
         Command::Other(words) => {
             let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
@@ -136,7 +139,7 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
     }
 }
 
-/// The whole command line as clap knows it, for completions and for tests of what the guides show.
+/// The whole command line as clap knows it, for completions, the manual, and tests of what the guides show.
 pub fn command() -> clap::Command {
     Arguments::command()
 }
