@@ -221,7 +221,7 @@ async fn equipped(root: &SourceText, answers: &Path) -> Result<Registry, String>
         .map_err(|error| error.to_string())?;
     let around = Surroundings {
         working_directory: folder,
-        canned: &[],
+        canned: Vec::new(),
         tools: &[],
         clock: Arc::new(SystemClock),
         commands: Commands::default(),

@@ -28,6 +28,7 @@ const FILE_NAME: &str = "playhouse.toml";
 /// The keys outside of tables.
 const KEYS: &[&str] = &[
     "base_url",
+    "canned_tools",
     "classifier",
     "classifier_timeout",
     "connect_timeout",
@@ -95,6 +96,8 @@ pub struct FileConfig {
     pub redact: Vec<Rule>,
     /// `[mutants] skip`: mutants that no test need notice.
     pub skipped_mutants: Vec<SkippedMutant>,
+    /// Files of canned tools.
+    pub canned_tools: Vec<PathBuf>,
     /// `[index.extract]`: what makes texts of files that are none.
     pub extract: BTreeMap<String, Vec<String>>,
     /// `[serve]`.
@@ -181,6 +184,12 @@ impl FileConfig {
         match key {
             "model" => self.model = Some(text()?),
             "base_url" => self.base_url = Some(text()?),
+            "canned_tools" => {
+                let files: Option<Vec<&str>> =
+                    json.as_array().and_then(|files| files.iter().map(serde_json::Value::as_str).collect());
+                let files = files.ok_or_else(|| wanted("a list of files, as in [\"program.tools.json\"]"))?;
+                self.canned_tools = files.into_iter().map(|file| self.path.with_file_name(file)).collect();
+            }
             "temperature" => self.temperature = Some(json.as_f64().ok_or_else(|| wanted("a number"))?),
             "max_tokens" => self.max_tokens = Some(whole()?),
             "extra_body" => self.extra_body = table()?,

@@ -40,7 +40,7 @@ fn a_template_is_written_as_it_stands_in_the_examples() {
         let name = template.file_name().unwrap().to_str().unwrap();
         let done = Run::new().args(["new", "desk", "--template", name]).code(0);
         let mut expected = files(&template);
-        expected.insert("playhouse.toml".to_owned(), configuration.clone());
+        expected.entry("playhouse.toml".to_owned()).or_insert_with(|| configuration.clone());
         assert_eq!(files(&done.path("desk")), expected, "{name}");
         n_templates += 1;
     }

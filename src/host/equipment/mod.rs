@@ -73,7 +73,7 @@ impl Equipment {
         let error = |cause| EquipmentError::WorkingDirectory { path: around.working_directory.to_owned(), cause };
         let folder = WorkingDirectory::open(around.working_directory).map_err(error)?;
         let mut stand_ins: Vec<(&Path, Arc<dyn Tool>)> = Vec::new();
-        for path in around.canned {
+        for path in &around.canned {
             stand_ins.extend(canned::load(path, &folder)?.into_iter().map(|tool| (path.as_path(), tool)));
         }
         let place = |(place, message)| EquipmentError::Declared { place, message };

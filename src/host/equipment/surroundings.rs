@@ -25,8 +25,8 @@ pub type Models = Arc<dyn Fn(&str, &ModelOptions) -> Result<Arc<dyn Llm>, String
 pub struct Surroundings<'a> {
     /// The folder that file tools stay below.
     pub working_directory: &'a Path,
-    /// Files of canned tools, which stand in front of others.
-    pub canned: &'a [PathBuf],
+    /// Files of canned tools, which stand in front of others, and the later in front of the earlier.
+    pub canned: Vec<PathBuf>,
     /// Tools beside those that are declared.
     pub tools: &'a [Arc<dyn Tool>],
     /// The clock.

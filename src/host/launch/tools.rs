@@ -205,7 +205,7 @@ impl Launch {
         let around = Surroundings {
             skills: program.skills.clone(),
             working_directory: self.working_directory(),
-            canned: &self.choices.tools,
+            canned: file.canned_tools.iter().chain(&self.choices.tools).cloned().collect(),
             tools: &self.tools,
             clock: self.workshop.clock.clone(),
             max_bytes: Settings::default().value_bytes,

@@ -30,7 +30,7 @@ use crate::vm::protocol::{CallId, EffectClass, StartCall, ToolSignature};
 #[derive(Debug, thiserror::Error)]
 pub enum CannedError {
     /// It cannot be read.
-    #[error("{path}: cannot read the tools: {cause}; check the path given with --tools")]
+    #[error("{path}: cannot read the tools: {cause}; check the path given with --tools, or as `canned_tools`")]
     Io {
         /// The file.
         path: PathBuf,

@@ -39,7 +39,7 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse new shop --template form          a folder to start from
+  playhouse new shop                          a folder to start from
   playhouse check --explain shop/program.md   what is understood of a program
   playhouse run shop/program.md --model openai:gpt-4.1-mini
   playhouse test shop                         its scripted conversations, without a model

@@ -11,7 +11,7 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::{answer, table};
 
 pub(crate) use self::templates::PLUGIN;
-use self::templates::{CONFIGURATION, Template};
+use self::templates::{CONFIGURATION, File, Template};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,25 +43,26 @@ pub(crate) fn new(console: &Console, arguments: &NewArguments) -> Result<Exit, F
         None => Template::Support,
     };
     make_folder(folder)?;
-    let files = || template.files().iter().chain([&CONFIGURATION]);
-    for (path, text) in files() {
+    let is_configured = template.files().iter().any(|(path, _)| *path == CONFIGURATION.0);
+    let configuration = Some(&CONFIGURATION).filter(|_| !is_configured);
+    let files: Vec<&File> = template.files().iter().chain(configuration).collect();
+    for (path, text) in &files {
         let path = folder.join(path);
         let inside = path.parent().unwrap_or(folder);
         std::fs::create_dir_all(inside).map_err(|cause| cannot_write(inside, &cause))?;
         write(&path, text)?;
     }
     let shown = folder.display();
-    let names: Vec<&str> = files().map(|(path, _)| *path).collect();
-    let options = template.options();
-    let next = [
-        (format!("cd {shown}"), ""),
-        (format!("playhouse run program.md{options}"), "with a model that is there, or the one inside"),
-        ("playhouse test".to_owned(), "its conversations, without a model"),
-        (format!("playhouse check --explain program.md{options}"), "what is understood of it, line by line"),
-        ("playhouse library".to_owned(), "ready-made playbooks to import"),
-    ];
-    let next = next.map(|(command, does)| [format!("  {command}"), does.to_owned()]);
-    put(&format!("{shown}: {}\n\nNext:\n{}", names.join(", "), table(&next)))?;
+    let names: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+    put(&format!(
+        "{shown}: {}\n\nNext:\n  \
+         cd {shown}\n  \
+         playhouse run program.md               with a model that is there, or the one inside\n  \
+         playhouse test                         its conversations, without a model\n  \
+         playhouse check --explain program.md   what is understood of it, line by line\n  \
+         playhouse library                      ready-made playbooks to import\n",
+        names.join(", ")
+    ))?;
     Ok(Exit::Finished)
 }
 
@@ -92,9 +93,11 @@ fn choose(console: &Console) -> Result<Template, Failure> {
 /// Makes a folder that is not there yet.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
     let shown = folder.display();
-    std::fs::create_dir(folder).map_err(|cause| match cause.kind() {
-        io::ErrorKind::AlreadyExists => exists_already(folder),
-        _ => Failure::wrong(format!("{shown}: cannot make the folder: {cause}; check the path")),
+    std::fs::create_dir(folder).map_err(|cause| {
+        if cause.kind() == io::ErrorKind::AlreadyExists {
+            return exists_already(folder);
+        }
+        Failure::wrong(format!("{shown}: cannot make the folder: {cause}; check the path"))
     })
 }
 

@@ -30,7 +30,7 @@ macro_rules! files {
     };
 }
 
-/// What stands in every new folder.
+/// The configuration of a folder whose template has none.
 pub(super) const CONFIGURATION: File =
     ("playhouse.toml", include_str!("../../../../../examples/templates/playhouse.toml"));
 
@@ -49,16 +49,12 @@ impl Template {
         (value.map(|value| value.get_name().to_owned()).unwrap_or_default(), help.unwrap_or_default())
     }
 
-    /// The options of `run` that its program needs, with a space before them.
-    pub(super) fn options(self) -> &'static str {
-        if self == Template::Support { " --tools program.tools.json" } else { "" }
-    }
-
     /// Its files.
     pub(super) fn files(self) -> &'static [File] {
         match self {
             Template::Support => files!("support": "program.md" "program.tools.json" "program.test.md"
-                "program.return.test.md" "program.kept.test.md" "program.hand-over.test.md" "program.silent.test.md"),
+                "program.return.test.md" "program.kept.test.md" "program.hand-over.test.md" "program.silent.test.md"
+                "playhouse.toml"),
             Template::Form => files!("form": "program.md" "program.test.md" "program.again.test.md"
                 "program.no-course.test.md" "program.no-address.test.md" "program.too-many.test.md"),
             Template::Triage => files!("triage": "program.md" "program.test.md" "program.plug.test.md"
