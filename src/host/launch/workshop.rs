@@ -75,7 +75,7 @@ pub struct Choices {
     pub base_url: Option<String>,
     /// The configuration; none: the one beside the program.
     pub config: Option<PathBuf>,
-    /// Files of canned tools, which stand in front of all others; those of the configuration stand behind them.
+    /// Files of canned tools, which stand in front of all others; those of the configuration come after them.
     pub tools: Vec<PathBuf>,
     /// The folder that file tools stay below; none: the current one.
     pub working_directory: Option<PathBuf>,

@@ -36,7 +36,7 @@ clean() {
 # `talk BINARY`: a new folder with a program, and a whole conversation with an example, on the model inside.
 talk() (
     cd "$(mktemp -d -p "$scratch")"
-    clean "$1" new shop && printf 'Ida\na lamp\n' | clean "$1" run shop/program.md | grep -x 'Welcome to the workshop!' &&
+    clean "$1" new shop && printf '1042\n' | clean "$1" run shop/program.md | grep -x 'Welcome to the order desk!' &&
         printf 'Ida\n' | clean "$1" run "$examples/hello.md" | tail -n 1 | grep -x 'Hello, Ida! I wish you a good day.'
 )
 
