@@ -141,6 +141,8 @@ def test_patience_ends(serve: Serve) -> None:
             client.session("any")
         with pytest.raises(Unreachable):
             list(client.events("any"))
+    with Client("127.0.0.1") as client, pytest.raises(httpx.UnsupportedProtocol):
+        client.session("any")
 
 
 def test_a_full_server_is_asked_again_when_it_says_so() -> None:
