@@ -1,4 +1,5 @@
-"""Puts the binary of Playhouse that PLAYHOUSE_BINARY names into the wheel, as the command `playhouse`.
+"""Puts the binary of Playhouse that PLAYHOUSE_BINARY names into the wheel, as the command `playhouse`, and the licences of
+what is compiled in, which PLAYHOUSE_LICENCES names.
 
 Without it the wheel is for every platform, and `playhouse` has to be on PATH."""
 
@@ -25,6 +26,9 @@ class BinaryHook(BuildHookInterface[Any]):
             return
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag(Path(binary))}"
+        licences = os.environ.get("PLAYHOUSE_LICENCES")
+        if licences:
+            build_data["extra_metadata"] = {licences: "THIRD-PARTY.txt"}
         build_data["shared_scripts"] = {os.path.abspath(binary): "playhouse.exe" if binary.endswith(".exe") else "playhouse"}
 
 

@@ -22,6 +22,9 @@ T = TypeVar("T")
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 _STREAM_TIMEOUT = httpx.Timeout(core.SILENCE, connect=5.0)
 
+#: What a second attempt may heal.
+_LOST = (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError)
+
 #: The server has not heard of the request.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
@@ -140,7 +143,7 @@ class Client:
                     request.method, self._url + request.path, params=request.query, json=request.body, headers=self._headers
                 )
                 return request.read(answer.status_code, answer.content, answer.headers)
-            except (httpx.TransportError, Problem) as failure:
+            except (*_LOST, Problem) as failure:
                 if not _may_repeat(request, failure):
                     raise
                 pause = patience.failed(failure, time.monotonic())
@@ -166,7 +169,7 @@ class Client:
                 if following.is_doubtful and self.session(session)["state"] in core.OVER:
                     return
                 pause = core.FIRST_PAUSE
-            except (httpx.TransportError, Problem) as failure:
+            except (*_LOST, Problem) as failure:
                 pause = patience.failed(failure, time.monotonic())
             if not following.is_over:
                 time.sleep(pause)
@@ -260,7 +263,7 @@ class AsyncClient:
                     request.method, self._url + request.path, params=request.query, json=request.body, headers=self._headers
                 )
                 return request.read(answer.status_code, answer.content, answer.headers)
-            except (httpx.TransportError, Problem) as failure:
+            except (*_LOST, Problem) as failure:
                 if not _may_repeat(request, failure):
                     raise
                 pause = patience.failed(failure, time.monotonic())
@@ -283,7 +286,7 @@ class AsyncClient:
                 if following.is_doubtful and (await self.session(session))["state"] in core.OVER:
                     return
                 pause = core.FIRST_PAUSE
-            except (httpx.TransportError, Problem) as failure:
+            except (*_LOST, Problem) as failure:
                 pause = patience.failed(failure, time.monotonic())
             if not following.is_over:
                 await asyncio.sleep(pause)

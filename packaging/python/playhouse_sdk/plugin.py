@@ -77,7 +77,7 @@ def write_config(config: Path, found: Iterable[Tool], script: str) -> None:
     """Writes the commands into `config.yaml`, or a whole one if there is none."""
     commands = commands_text(found)
     if config.is_file():
-        text = config.read_text(encoding="utf-8")
+        text = config.read_text(encoding="utf-8").rstrip("\n") + "\n"
         if not _COMMANDS.search(text):
             sys.exit(f"{config} has no section `commands:`; write an empty one where it is to stand")
         text = _COMMANDS.sub(lambda _: commands + "\n", text, count=1)

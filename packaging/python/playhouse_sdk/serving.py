@@ -45,9 +45,15 @@ class Plugin:
         while (message := self._calls.get()) is not None:
             self._make(message)
             with self._changing:
-                self._is_busy = not self._calls.empty()
+                self._is_busy = False
 
     def _read(self, lines: Iterable[str]) -> None:
+        try:
+            self._take(lines)
+        finally:
+            self._calls.put(None)
+
+    def _take(self, lines: Iterable[str]) -> None:
         for line in lines:
             message: Message = json.loads(line)
             if message["content_type"] == "command":
@@ -71,8 +77,7 @@ class Plugin:
                 if found is not None:
                     found.cancel()
             elif event == "exit":
-                break
-        self._calls.put(None)
+                return
 
     def _make(self, message: Message) -> None:
         content, running = message["content"], self._running[message["thrd_id"]]

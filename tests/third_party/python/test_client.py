@@ -75,15 +75,16 @@ def test_a_session_and_a_message_are_taken_once(serve: Serve) -> None:
         assert client.begin("desk", id="mine")["created"] == first["created"]
         opening = client.hear("mine")
         assert str(opening) == "Welcome to the order desk.\nPlease tell me the number of your order."
-        assert not client.send("mine", "4335", id="m1")["duplicate"]
+        first_time = client.send("mine", "4335", id="m1")
+        reply = client.hear("mine", after=first_time["mark"])
         server.restart()
         again = client.send("mine", "4335", id="m1")
-        assert again["duplicate"]
-        reply = client.hear("mine", after=again["mark"])
+        assert again == {"mark": first_time["mark"], "duplicate": True}
+        assert client.say("mine", "4335", id="m1") == reply
         assert (reply.waiting, reply.question) == ("approval", 'May I call desk.refund(order="4335")?')
         assert [session["id"] for session in client.sessions(labels={"customer": "ida"})["sessions"]] == ["mine"]
         [asked] = client.approvals()
-        assert (asked["session"], asked["call"], asked["args"]) == ("mine", reply.call, [["order", "4335", "user"]])
+        assert (asked["session"], asked["call"], asked["args"]) == ("mine", reply.call, [["order", "4335", "model"]])
         assert client.answer("mine", asked["call"], True)["answer"] is True
         done = client.hear("mine", after=reply.mark)
         assert (str(done), done.value, done.waiting) == ("Your order: refunded 4335.", "refunded 4335", None)
@@ -140,6 +141,8 @@ def test_patience_ends(serve: Serve) -> None:
             client.session("any")
         with pytest.raises(Unreachable):
             list(client.events("any"))
+    with Client("127.0.0.1") as client, pytest.raises(httpx.UnsupportedProtocol):
+        client.session("any")
 
 
 def test_a_full_server_is_asked_again_when_it_says_so() -> None:

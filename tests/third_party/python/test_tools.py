@@ -7,11 +7,13 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playhouse_sdk import Call, Tool, find_binary, tool
+from conftest import Server
+from playhouse_sdk import Call, Client, Tool, find_binary, tool
 from playhouse_sdk.serving import Plugin
 from playhouse_sdk.tools import tool_of
 
@@ -118,6 +120,42 @@ def test_what_no_program_can_pass_is_refused_where_it_is_declared() -> None:
 
         @tool(read_only=True, idempotent=True)
         def look() -> None: ...
+
+
+WAITS = """\
+---
+plugins: {orders: orders}
+---
+
+# Desk
+
+## Main
+
+### Steps
+
+- orders.process()
+- orders.wait()
+- Ask the user for $word:str
+- $process = orders.process()
+- Return $process
+"""
+
+
+def test_an_interrupted_call_is_cancelled_and_its_plugin_lives_on(folder: Path, serve: Callable[..., Server]) -> None:
+    (folder / "waits.md").write_text(WAITS)
+    finished = []
+    with Client(serve("waits.md", "--model", "embedded").url) as client:
+        session = client.begin("waits")["id"]
+        for event in client.events(session):
+            if event["type"] == "call_progress":
+                client.interrupt(session)
+            elif event["type"] == "waiting" and event["for"] == "user":
+                client.send(session, "on")
+            elif event["type"] == "call_finished":
+                finished.append(event)
+    first, interrupted, last = finished
+    assert (interrupted["name"], interrupted.get("error")) == ("orders.wait", "interrupted by the user")
+    assert first.get("result") == last.get("result") is not None
 
 
 class Playing:

@@ -1,6 +1,7 @@
 # What the proofs with other people's clients and libraries have in common; read by `run.sh PLAYHOUSE CACHE` of each folder.
 # Gives: playhouse, cache (what is downloaded is kept there), here, a scratch folder in which the rest runs, and
 #     serve ARGUMENT…    starts `playhouse serve ARGUMENT…`; its address is in url
+#     told WHAT COMMAND… runs a command, and says and counts whether it succeeds
 #     count FILE         adds what a program has printed last, `N passed, N failed`
 #     conclude           prints the sum, and ends
 playhouse=$(realpath "$1")
@@ -36,6 +37,18 @@ serve() {
     # Comes when it listens, or is empty when it has ended.
     read -r url <address || { cat said; exit 1; }
     url=${url%/}
+}
+
+told() {
+    local what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+        echo "passed: $what"
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+    fi
 }
 
 count() {

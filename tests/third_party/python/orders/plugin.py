@@ -89,6 +89,18 @@ async def _later(i: int) -> int:
 
 
 @tool
+async def wait(call: Call) -> str:
+    call.progress("waiting")
+    await asyncio.Event().wait()
+    return "never"
+
+
+@tool
+def process() -> int:
+    return os.getpid()
+
+
+@tool
 def fail(kind: Literal["known", "unknown", "unwritable"]) -> Any:
     if kind == "known":
         raise ToolError("there is no such order", "4711")

@@ -8,18 +8,6 @@ seconds=${SECONDS_OF_SCHEMATHESIS:-50}
 bin="$cache/venv/bin"
 export PYTHONPATH="$scratch" SCHEMATHESIS_HOOKS=hooks
 
-told() {
-    local what=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-        echo "passed: $what"
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $what"
-    fi
-}
-
 # Asks for everything, for half of the time.
 everything() {
     export DESK_URL=$url
