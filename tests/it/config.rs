@@ -154,7 +154,7 @@ fn wrong_files_name_the_line() {
         ("\n[limit]\nturns = 3", "dir/playhouse.toml:2: unknown key `limit`; did you mean `limits`?"),
         (
             "nonsense_key = 1",
-            "dir/playhouse.toml:1: unknown key `nonsense_key`; known are base_url, classifier, classifier_timeout, connect_timeout, constrain, \
+            "dir/playhouse.toml:1: unknown key `nonsense_key`; known are base_url, canned_tools, classifier, classifier_timeout, connect_timeout, constrain, \
              extra_body, extra_headers, index, judge_votes, limits, max_sessions, max_tokens, mcp, \
              model, mutants, otel, plugins, prices, read_timeout, record, resources, resume, serve, skills, \
              starts_in_think, temperature, times_of_day, tools, turn_timeout, yield_grace, zone",

@@ -126,7 +126,7 @@ fn programs_get_an_array() {
         *of("key"),
         json!({
             "topic": "key", "state": "absent", "told": "OPENAI_API_KEY is not set",
-            "next": "set it if your server wants a key"
+            "next": "set it if your model server needs a key"
         })
     );
     assert_eq!((&of("state")["state"], &of("state")["next"]), (&json!("ok"), &json!(null)));

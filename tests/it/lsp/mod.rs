@@ -364,8 +364,13 @@ fn a_playbook_has_callers_lenses_and_colours() {
 /// Which tools there are is what `check` knows: by the files and what is configured beside them, as they were saved.
 #[test]
 fn tools_are_those_that_check_knows() {
-    let program = "# Desk\n\n## Main\n\n### Steps\n\n- LoadFile(\"a.txt\")\n- LoadFiel(\"a.txt\")\n";
-    let mut editor = Editor::start(Run::new().file("desk.md", program), &["utf-8"]);
+    let program =
+        "# Desk\n\n## Main\n\n### Steps\n\n- LoadFile(\"a.txt\")\n- LoadFiel(\"a.txt\")\n- GetPrice(\"sencha\")\n";
+    let run = Run::new()
+        .file("desk.md", program)
+        .file("playhouse.toml", "canned_tools = [\"tools.json\"]\n")
+        .file("tools.json", r#"{"GetPrice": {"args": ["tea"], "responses": [{"return": 1}]}}"#);
+    let mut editor = Editor::start(run, &["utf-8"]);
     editor.open("desk.md");
     assert_eq!(editor.findings("desk.md").1, ["7:2 unknown-callee"]);
     let hover = editor.ask_at("textDocument/hover", "desk.md", (6, 4));

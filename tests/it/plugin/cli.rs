@@ -28,8 +28,7 @@ fn a_new_python_plugin_is_sound() {
     let run = Run::new();
     run.beside().line("plugin new greeter").code(0);
     run.beside().line("plugin check greeter").code(0).stdout(
-        "greeter.add($start: str, $days: int | None = null) -> dict [read_only]  Finds the day that is so many \
-             working days after another one.\n",
+        "greeter.add($start: str, $days: int | None = null) -> dict [read_only]  Adds working days to a date.\n",
     );
     let done = run.beside().args(["plugin", "call", "greeter", "add", "--param", r#"{"strt": 1, "days": "2"}"#]).done();
     let expected = "error: `start` is missing (string is required)\n\

@@ -141,7 +141,7 @@ fn binary() -> Finding {
 fn state_folder(console: &Console) -> Finding {
     let topic = "state";
     let Some(folder) = console.environment.state_home.as_ref().map(|home| home.join("playhouse")) else {
-        let told = "neither XDG_STATE_HOME nor HOME is set, so sessions are kept nowhere";
+        let told = "neither XDG_STATE_HOME nor HOME is set, so there is no place for sessions";
         return Finding::new(State::Broken, topic, told, "set one of them");
     };
     written_to(topic, &folder, false, "make it writable, or name another folder in XDG_STATE_HOME")
@@ -165,7 +165,7 @@ fn written_to(topic: &'static str, path: &Path, may_be_file: bool, otherwise: &s
     } else if nearest == path && may_be_file {
         access(&nearest, Access::WRITE_OK).err().map(|cause| cause.to_string())
     } else {
-        Some(format!("{} is no folder", nearest.display()))
+        Some(format!("{} is not a folder", nearest.display()))
     };
     match fault {
         None => Finding::new(State::Ok, topic, format!("{shown} can be written"), ""),
@@ -181,8 +181,13 @@ fn servers(console: &Console) -> Result<Finding, Failure> {
         Err(quiet @ Failure::Quiet(_)) => return Err(quiet),
     };
     if found.is_empty() {
-        let told = "no server of models answers on this machine";
-        return Ok(Finding::new(State::Absent, topic, told, "Ollama, LM Studio and llama.cpp are found once they run"));
+        let told = "no model server answers on this machine";
+        return Ok(Finding::new(
+            State::Absent,
+            topic,
+            told,
+            "start Ollama, LM Studio or llama.cpp, and a run on a terminal finds it",
+        ));
     }
     let told = found
         .iter()
@@ -195,7 +200,7 @@ fn key(console: &Console) -> Finding {
     match &console.environment.api_key {
         Some(_) => Finding::new(State::Ok, "key", "OPENAI_API_KEY is set", ""),
         None => {
-            let next = "set it if your server wants a key";
+            let next = "set it if your model server needs a key";
             Finding::new(State::Absent, "key", "OPENAI_API_KEY is not set", next)
         }
     }
@@ -206,8 +211,8 @@ fn configuration(file: Result<PathBuf, String>) -> Finding {
     let topic = "playhouse.toml";
     match file {
         Ok(path) if path.as_os_str().is_empty() => {
-            let next = "docs/configuration.md has what can stand in one";
-            Finding::new(State::Absent, topic, "there is none in this folder, and none is needed", next)
+            let next = "docs/configuration.md lists its keys";
+            Finding::new(State::Absent, topic, "none in this folder, and none is needed", next)
         }
         Ok(_) => Finding::new(State::Ok, topic, "the one in this folder is valid", ""),
         Err(fault) => Finding::new(State::Broken, topic, fault, ""),
@@ -215,7 +220,7 @@ fn configuration(file: Result<PathBuf, String>) -> Finding {
 }
 
 fn unknown_model() -> Finding {
-    Finding::new(State::Absent, "model", "which one a run has is known once playhouse.toml is mended", "")
+    Finding::new(State::Absent, "model", "unknown until playhouse.toml is fixed", "")
 }
 
 fn model(console: &Console) -> Result<Finding, Failure> {
@@ -227,10 +232,10 @@ fn model(console: &Console) -> Result<Finding, Failure> {
     };
     let told = reason.strip_prefix("model ").unwrap_or(&reason);
     Ok(match server {
-        // The one server that is known to want a key.
+        // The one server that is known to need a key.
         Some(server) if has_key == Some(false) && server == OpenAiConfig::new("").base_url => {
             let next = "set OPENAI_API_KEY, or name your server in OPENAI_BASE_URL";
-            Finding::new(State::Absent, topic, format!("{told}, on {server}, which wants a key"), next)
+            Finding::new(State::Absent, topic, format!("{told}, on {server}, which needs a key"), next)
         }
         Some(server) => Finding::new(State::Ok, topic, format!("{told}, on {server}"), ""),
         None => Finding::new(State::Ok, topic, told, ""),
@@ -248,8 +253,8 @@ fn editors(program: &dyn Fn(&str) -> Option<PathBuf>) -> Finding {
     let found = EDITORS.iter().filter(|(name, _)| program(name).is_some()).map(|(_, title)| *title);
     let found = found.collect::<Vec<_>>().join(", ");
     if found.is_empty() {
-        let told = "none found of those that have settings for playbooks";
-        return Finding::new(State::Absent, "editors", told, "editors/README.md names them");
+        let told = "none of those with settings for playbooks was found";
+        return Finding::new(State::Absent, "editors", told, "editors/README.md lists them");
     }
     Finding::new(State::Ok, "editors", found, "editors/README.md has their settings")
 }
@@ -266,7 +271,7 @@ fn confinement(kind: SandboxKind, available: Available) -> Finding {
             Finding::new(State::Ok, topic, format!("commands of skills are confined by {means}"), lacks.join("; "))
         }
         Available::Unconfined(why) => {
-            let told = format!("commands of skills are not confined, so each one is asked about: {why}");
+            let told = format!("commands of skills are not confined, so you are asked before each one: {why}");
             Finding::new(State::Absent, topic, told, "")
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct NewArguments {
     /// The folder; it must not exist
     #[arg(value_name = "NAME")]
     folder: PathBuf,
-    /// What it begins with [default: support; on a terminal you are asked]
+    /// The template [default: support; on a terminal you are asked]
     #[arg(long, value_enum, value_name = "TEMPLATE")]
     template: Option<Template>,
 }
@@ -66,7 +66,7 @@ pub(crate) fn new(console: &Console, arguments: &NewArguments) -> Result<Exit, F
     Ok(Exit::Finished)
 }
 
-/// Asks a person which template it shall be, until the answer is one; Enter alone takes the first.
+/// Asks a person which template it shall be, until the answer is one of them; Enter alone takes the first.
 fn choose(console: &Console) -> Result<Template, Failure> {
     let all = Template::value_variants();
     let rows: Vec<[String; 3]> = (1..)
@@ -86,7 +86,7 @@ fn choose(console: &Console) -> Result<Template, Failure> {
         if let Some(template) = chosen.or_else(|| Template::from_str(&given, true).ok()) {
             return Ok(template);
         }
-        console.tell(&format!("`{given}` is none of them.\n"));
+        console.tell(&format!("`{given}` is not one of them.\n"));
     }
 }
 

@@ -5,17 +5,17 @@ use clap::ValueEnum;
 /// A first program. Its line is what people are shown who choose one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Template {
-    /// An order desk: looks orders up, takes items back, hands over; its tools are canned
+    /// An order desk with canned tools: looks up orders, takes items back, hands over
     Support,
-    /// A sign-up form, made of the library's questions
+    /// A sign-up form, built from the library's questions
     Form,
-    /// A tree of questions that finds a fault, and a technician after two failures
+    /// A troubleshooting tree that sends a technician after two failures
     Triage,
     /// A program that calls an Agent Skill
     Skill,
     /// A program that calls a plugin in plain Python
     PythonTools,
-    /// Answers from a folder of texts, with the source
+    /// A desk that answers from a folder of texts and names its source
     #[cfg(feature = "sqlite")]
     Documents,
 }
