@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import shutil
 import sys
@@ -13,6 +12,9 @@ from playhouse_sdk.errors import PlayhouseError
 
 def find_binary() -> Path:
     """The binary that came with this package, else the one on PATH."""
+    # Only here: a plugin, which never asks, starts sooner without it.
+    import importlib.metadata
+
     for file in importlib.metadata.files("playhouse-sdk") or []:
         if file.name in ("playhouse", "playhouse.exe"):
             found = Path(os.fspath(file.locate())).resolve()

@@ -222,8 +222,9 @@ fn note_fences(files: &Files, body: &Body, later: &mut Vec<String>, diagnostics:
     for fence in body.fences.iter().filter(|fence| is_code(&fence.language) && fence.language != "public.json") {
         let text = files.sources.text(fence.span);
         let first = Span::new(fence.span.file, fence.span.start as usize, fence.span.start as usize + 3);
-        let message = "python is recognised and kept, but not run yet";
-        diagnostics.push(Diagnostic::warning("python-not-run", first, message));
+        let warning = Diagnostic::warning("python-not-run", first, "python is recognised and kept, but not run");
+        let next = "put its functions into a plugin (`playhouse plugin new NAME`), and call them as `NAME.function`";
+        diagnostics.push(warning.with_note(next));
         let mut marked = false;
         for line in text.lines().map(str::trim) {
             marked |= line.starts_with("@playbook");

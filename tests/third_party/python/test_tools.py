@@ -96,13 +96,14 @@ def test_a_declaration_of_yesterday_is_refused_and_mended(folder: Path) -> None:
     config = folder / "guide/desk/.config/config.yaml"
     text = config.read_text().replace("how far", "whether").replace("config: {}", "config: {greeting: Hi}")
     config.write_text(text.replace("version: 0.1.0", "version: 1.10"))
-    done = playhouse("plugin", "check", "desk", "--start", folder=folder / "guide")
+    order = ("call", "desk", "order_state", "--param", '{"order": "4334"}')
+    done = playhouse("plugin", *order, folder=folder / "guide")
     assert done.returncode == 1
     assert "does not declare what plugin.py has now; run: python plugin.py declare" in done.stderr
     assert run(sys.executable, "plugin.py", "declare", folder=folder / "guide/desk").returncode == 0
     mended = config.read_text()
     assert "how far" in mended and "config: {greeting: Hi}" in mended and "version: 1.10" in mended
-    assert playhouse("plugin", "check", "desk", "--start", folder=folder / "guide").returncode == 0
+    assert playhouse("plugin", *order, folder=folder / "guide").stdout == '"shipped"\n'
 
 
 def test_what_no_program_can_pass_is_refused_where_it_is_declared() -> None:
