@@ -1,8 +1,8 @@
-//! Playhouse runs playbooks: Markdown procedures that a language model executes line by line, while an
-//! interpreter owns the call stack, the instruction pointer, the variables and the queued calls.
+//! Playhouse runs playbooks: Markdown procedures that a language model carries out line by line, while an interpreter
+//! keeps the call stack, the current line, the variables and the calls.
 //!
-//! As a library it gives a program in Rust conversations with playbooks. This one runs as it stands, on the small model
-//! inside (`cargo run --example conversation`):
+//! With this library a Rust program holds conversations with playbooks. This one runs as it is, on the embedded model
+//! (`cargo run --example conversation`):
 //!
 //! ```text
 //! use std::error::Error;
@@ -33,17 +33,18 @@
 //! }
 //! ```
 //!
-//! - [`Playhouse`](prelude::Playhouse) says with what: a model, tools, where sessions are kept. What it does not say is as
-//!   for `playhouse run`: the environment counts, and `playhouse.toml` beside the program.
-//! - [`tool`](prelude::tool) makes a tool of a closure (`examples/embed/tool.rs`); [`host::tool::Tool`] is the trait.
-//! - [`Playhouse::listen`](prelude::Playhouse::listen) hears every event (`examples/embed/events.rs`).
-//! - [`host::launch`] and [`host::session`] stand below: any number of sessions, each with a handle that can be cloned,
-//!   interrupted, resumed, debugged.
+//! - [`Playhouse`](prelude::Playhouse) sets the model, the tools, and where sessions are stored. Anything that you do not
+//!   set is as for `playhouse run`: it comes from the environment and from the `playhouse.toml` beside the program.
+//! - [`tool`](prelude::tool) makes a tool from a closure (`examples/embed/tool.rs`); [`host::tool::Tool`] is the trait.
+//! - [`Playhouse::listen`](prelude::Playhouse::listen) passes every event to a closure (`examples/embed/events.rs`).
+//! - [`host::launch`] and [`host::session`] are the level below: any number of sessions, each with a handle that you can
+//!   clone, and with which you can interrupt, resume and debug the session.
 //!
-//! Features: `cli` (the command line and the binary), `dap` (the debugger for editors), `lsp` (the language server for editors), `mcp`, `sqlite`, and `postgres`;
-//! all but the last are on by default, and a library needs none of them.
+//! Features: `cli` (the command line and the binary), `dap` (the debugger for editors), `lsp` (the language server for
+//! editors), `mcp` (MCP servers and clients), `otel` (traces), `serve` (the HTTP server), `sqlite`, `postgres` and
+//! `restate` (sessions on many machines). All but the last two are on by default; a library needs none of them.
 //!
-//! Modules in reading order; each may use those above it only (DESIGN.md, "Layers").
+//! The modules are in reading order; each uses only those above it (DESIGN.md, "Layers").
 
 pub use playhouse_lang as lang;
 pub use playhouse_lang::{diagnostic, span, value};
@@ -54,7 +55,7 @@ pub mod host;
 
 pub mod serve;
 
-/// What a program needs that talks with playbooks: `use playhouse::prelude::*`.
+/// Everything that a program needs to talk with playbooks: `use playhouse::prelude::*`.
 pub mod prelude {
     pub use crate::host::embed::{Playhouse, Turn};
     pub use crate::host::events::{PublicBody, PublicEvent};

@@ -554,11 +554,11 @@ fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigEr
     match (kind, rest) {
         ("embedded", "") if id == kind => Ok(ModelId::Embedded),
         ("embedded", _) => Err(wrong("the embedded model has no weights any more; write embedded, without a colon")),
-        ("openai" | "script" | "replay", "") => Err(wrong("something must stand behind the colon, as in openai:NAME")),
+        ("openai" | "script" | "replay", "") => Err(wrong("a name must follow the colon, as in openai:NAME")),
         ("openai", name) => Ok(ModelId::OpenAi(name.to_owned())),
         ("script", path) => Ok(ModelId::Script(folder.join(path))),
         ("replay", session) => Ok(ModelId::Replay(session.to_owned())),
-        _ => Err(wrong("write openai:NAME, embedded, script:FILE or replay:SESSION; for a run also auto")),
+        _ => Err(wrong("write openai:NAME, embedded, script:FILE or replay:SESSION; for a run, also auto")),
     }
 }
 

@@ -62,7 +62,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// What is said of `[embedded]`, which named and fetched weights.
-const NO_WEIGHTS: &str = "the embedded model has no weights any more; take the table `[embedded]` out, and name a real \
+const NO_WEIGHTS: &str = "the embedded model has no weights any more; remove the table `[embedded]`, and name a real \
                           model with `model` if you want one";
 
 /// What a configuration file says. Times are written in seconds (`yield_grace = 1.5`).
@@ -153,7 +153,7 @@ impl FileConfig {
         };
         let table = DeTable::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            fault(offset, error.message().lines().next().unwrap_or("this is no TOML").to_owned())
+            fault(offset, error.message().lines().next().unwrap_or("this is not TOML").to_owned())
         })?;
         let mut config = FileConfig { path: path.to_owned(), ..FileConfig::default() };
         for (key, value) in table.get_ref() {
@@ -397,7 +397,7 @@ pub(crate) fn set_limit(settings: &mut Settings, key: &str, value: serde_json::V
         return Err("the settings cannot be written as JSON".to_owned());
     };
     if NO_LIMITS.contains(&key) {
-        return Err(format!("`{key}` does not stand among the limits; write `{key}` outside of them"));
+        return Err(format!("`{key}` is not a limit; write `{key}` outside of the limits"));
     }
     let Some(slot) = all.get_mut(key) else {
         return Err(unknown_key(key, all.keys().map(String::as_str).filter(|key| !NO_LIMITS.contains(key))));

@@ -170,18 +170,18 @@ fn a_second_process_is_told_who_holds_the_session() {
 #[test]
 fn a_session_goes_on_after_its_input_has_ended() {
     let done = hello().args(RUN).args(["--session", "s"]).code(3).stdout("Hello.\nName?\n");
-    let done = done.stderr_contains("to go on: playhouse sessions resume s");
+    let done = done.stderr_contains("to continue: playhouse sessions resume s");
     // Its text stays the old one.
     fs::write(done.path("program.md"), HELLO.replace("Bye", "Good night")).unwrap();
     let done = done.then().args(RUN).args(["--session", "s"]).stdin("Mina\n").code(0).stdout("Bye, Mina.\n");
     let done = done.stderr_contains("the program's text has changed since session s began");
-    done.then().line("sessions resume s").code(0).stdout("").stderr_contains("the session had ended before");
+    done.then().line("sessions resume s").code(0).stdout("").stderr_contains("the session has already ended");
 }
 
 #[test]
 fn a_journal_is_private_and_can_lie_anywhere() {
     let done = hello().args(RUN).line("--session s --journal here.jsonl").code(3);
-    let done = done.stderr_contains("to go on: playhouse run program.md --session s --journal here.jsonl");
+    let done = done.stderr_contains("to continue: playhouse run program.md --session s --journal here.jsonl");
     assert!(!done.path("state").exists());
     #[cfg(unix)]
     {
@@ -304,7 +304,7 @@ fn canned_tools_answer() {
     let run = Run::new().program(program).script("").tools(tools);
     let done = run.args(RUN).args(["--tools", "tools.json", "--summary"]).code(0).stdout("It is shipped.\n");
     let done = done.stderr_contains("\"tool_calls\":1");
-    done.then().args(RUN).code(2).stderr_contains("nothing is called `GetState`");
+    done.then().args(RUN).code(2).stderr_contains("there is no playbook or tool `GetState`");
 }
 
 #[test]

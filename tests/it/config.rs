@@ -161,7 +161,7 @@ fn wrong_files_name_the_line() {
         ),
         (
             "\n[embedded]\nweights = \"own.gguf\"",
-            "dir/playhouse.toml:2: the embedded model has no weights any more; take the table `[embedded]` out, and name \
+            "dir/playhouse.toml:2: the embedded model has no weights any more; remove the table `[embedded]`, and name \
              a real model with `model` if you want one",
         ),
         ("model = 3", "dir/playhouse.toml:1: `model` must be text in quotes"),
@@ -175,10 +175,7 @@ fn wrong_files_name_the_line() {
             "dir/playhouse.toml:2: `morning` must be a time, as in \"15:30\" or \"23:59:59\"",
         ),
         ("[limits]\nreplan = \"again\"", "dir/playhouse.toml:2: `replan` must be \"restart\" or \"resume\""),
-        (
-            "[limits]\nzone = \"UTC\"",
-            "dir/playhouse.toml:2: `zone` does not stand among the limits; write `zone` outside of them",
-        ),
+        ("[limits]\nzone = \"UTC\"", "dir/playhouse.toml:2: `zone` is not a limit; write `zone` outside of the limits"),
         ("max_tokens = -1", "dir/playhouse.toml:1: `max_tokens` must be a whole number above 0"),
         ("yield_grace = \"1s\"", "dir/playhouse.toml:1: `yield_grace` must be a number of seconds"),
         ("resume = \"new\"", "dir/playhouse.toml:1: `resume` must be \"continue\" or \"fresh\""),
@@ -196,7 +193,7 @@ fn wrong_files_name_the_line() {
         ),
         (
             "limits.classifier = false",
-            "dir/playhouse.toml:1: `classifier` does not stand among the limits; write `classifier` outside of them",
+            "dir/playhouse.toml:1: `classifier` is not a limit; write `classifier` outside of the limits",
         ),
         ("limits = 3", "dir/playhouse.toml:1: `limits` must be a table"),
         ("model = \"a\"\nmodel = \"b\"", "dir/playhouse.toml:2: duplicate key"),
@@ -303,9 +300,9 @@ fn wrong_models_are_named() {
     for (id, expected) in [
         (
             "gpt-4.1",
-            "`gpt-4.1` (--model) is no model: write openai:NAME, embedded, script:FILE or replay:SESSION; for a run also auto",
+            "`gpt-4.1` (--model) is no model: write openai:NAME, embedded, script:FILE or replay:SESSION; for a run, also auto",
         ),
-        ("openai:", "`openai:` (--model) is no model: something must stand behind the colon, as in openai:NAME"),
+        ("openai:", "`openai:` (--model) is no model: a name must follow the colon, as in openai:NAME"),
         (
             "embedded:own.gguf",
             "`embedded:own.gguf` (--model) is no model: the embedded model has no weights any more; write embedded, \

@@ -188,7 +188,7 @@ fn an_older_journal_is_refused() {
     let line = serde_json::to_string(&Record { seq: 1, time: 5, body: begun("s3cret") }).unwrap();
     std::fs::write(&path, line.replace(&format!("\"format\":{FORMAT}"), "\"format\":1") + "\n").unwrap();
     let told = read_file(&path).unwrap_err().to_string();
-    let expected = "s1.jsonl: the journal has format 1, this program reads 2 to 3: the session would not go on as it went; \
+    let expected = "s1.jsonl: the journal has format 1, this version reads 2 to 3, and the session would not run as before; \
                     finish it with the playhouse that wrote it, or begin a new session";
     assert!(told.ends_with(expected), "{told}");
 }
@@ -452,7 +452,7 @@ fn damage_in_the_middle_is_an_error() {
     assert!(error(with(1, lines[4])).contains("the first record must be `begun`"));
     assert_eq!(
         error(with(1, "{\"seq\":1,\"time\":5,\"type\":\"begun\",\"format\":9,\"new\":[]}")),
-        "s.jsonl: the journal has format 9, this program reads up to 3; use a newer playhouse"
+        "s.jsonl: the journal has format 9, this version reads up to 3; use a newer playhouse"
     );
 }
 

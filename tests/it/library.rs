@@ -111,7 +111,7 @@ fn what_is_not_used_of_it_is_no_finding() {
         format!("{}\n## Lonely\n\n### Steps\n\n- Return 1\n", USER.replace("playhouse:confirm", "playhouse:form"));
     let program = program.replace("Confirm(", "AskForText(");
     let done = Run::new().program(&program).line("check program.md").code(0);
-    done.stderr_contains("nobody calls or triggers `Lonely`").stderr_contains("0 errors, 1 warning\n");
+    done.stderr_contains("nothing calls or triggers `Lonely`").stderr_contains("0 errors, 1 warning\n");
 }
 
 fn titles(program: &Program) -> Vec<&str> {

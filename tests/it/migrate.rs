@@ -367,13 +367,14 @@ fn a_session_is_resumed_with_another_text() {
     // Nothing happens to a session whose new text has an error.
     std::fs::write(done.path("wrong.md"), after.replace("Good night, {$first}.\"", "x\"\n- $x = Nope(1)")).unwrap();
     let wrong = done.then().line("sessions resume s --migrate wrong.md --model script:script.jsonl").code(2);
-    let wrong = wrong.stdout("").stderr_contains("nothing is called `Nope`");
+    let wrong = wrong.stdout("").stderr_contains("there is no playbook or tool `Nope`");
     let run =
         wrong.then().line("sessions resume s --model script:script.jsonl --events events.jsonl --migrate program.md");
     let done = run.code(3).stdout("First and last name?\n");
     let done = done.stderr_contains("Shop.Main: changed").stderr_contains("  - 02 Ask the user for $name");
-    let done = done
-        .stderr_contains("the session goes on with the changed program (program.md); Main:02 is gone, on from Main:01");
+    let done = done.stderr_contains(
+        "the session continues with the changed program (program.md); Main:02 no longer exists, continued at Main:01",
+    );
     let events = done.read("events.jsonl");
     let event: serde_json::Value = events
         .lines()

@@ -139,7 +139,7 @@ fn generate(replies_of: &[&str], options: &str) -> Run {
 #[test]
 fn a_generated_plan_is_checked_and_mended() {
     let done = generate(&[&bad(), GOOD], "").stdout(&good()).code(0);
-    let done = done.stderr_contains("reply 1 of at most 3 is not used: it has 2 errors; the model is asked again\n");
+    let done = done.stderr_contains("reply 1 of at most 3 cannot be used: it has 2 errors; the model is asked again\n");
     assert!(!done.stderr.contains("never used"), "{}", done.stderr);
     // What was wrong is what the model is told.
     let told = r#"{"reply": "no"}
@@ -153,14 +153,14 @@ fn a_generated_plan_is_checked_and_mended() {
 #[test]
 fn a_generated_plan_is_written_never_over_another_one() {
     let done = generate(&[GOOD], "--out new.json").stdout("").code(0);
-    let done = done.stderr_contains("new.json is written (jmp); run it: playhouse run new.json --tools tools.json\n");
+    let done = done.stderr_contains("new.json written (jmp); run it with: playhouse run new.json --tools tools.json\n");
     assert_eq!(done.read("new.json"), good());
     done.then().line("run new.json --tools tools.json").stdout("It is shipped.\n").code(0);
     // Nothing is asked when it could not be written.
     for (out, message) in [
-        ("new.json", "--out new.json: the file is there already; choose another name, or add --force"),
+        ("new.json", "--out new.json: the file already exists; choose another name, or add --force"),
         ("new.txt", "--out new.txt: a plan's file is named `.jmp.json`, `.branch.json`, `.json` or `.yaml`"),
-        ("new.yaml --dialect jmp", "--out new.yaml: a jmp plan is not kept under this name; end it in `.jmp.json`"),
+        ("new.yaml --dialect jmp", "--out new.yaml: a jmp plan needs another name, which ends in `.jmp.json`"),
         ("no/new.json", "--out no/new.json: there is no folder no"),
     ] {
         let done = generate(&[], "").file("new.json", "mine").line(&format!("--out {out}")).stdout("").code(2);

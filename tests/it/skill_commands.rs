@@ -43,7 +43,7 @@ fn a_trusted_skill_that_is_gone_is_told() {
     let done = desk().line("skills trust .claude/skills/tea --yes").code(0);
     fs::remove_dir_all(done.path(".claude")).unwrap();
     let done = done.then().line("check program.md").code(2).stderr_contains("and is not there any more; bring it back");
-    done.then().line("skills list").code(0).stdout("").stderr_contains("it was trusted, and is not there any more");
+    done.then().line("skills list").code(0).stdout("").stderr_contains("it was trusted, but no longer exists");
 }
 
 #[test]

@@ -130,12 +130,12 @@ fn a_first_interrupt_at_the_prompt_only_warns() {
     screen.prompt();
     assert!(!screen.contents().contains("half a line"), "{}", screen.contents());
     screen.keys("\x03");
-    screen.see("Ctrl-C again leaves");
+    screen.see("press Ctrl-C again to leave");
     screen.line("hello");
     screen.see("Heard: hello.");
     screen.prompt();
     screen.keys("\x03");
-    screen.see("Heard: hello.\n\n> \nCtrl-C again leaves\n> ");
+    screen.see("Heard: hello.\n\n> \npress Ctrl-C again to leave\n> ");
     screen.keys("\x03");
     assert_eq!(screen.end(), Some(3));
     golden::compare("terminal/left.golden", &without_chance(&screen.contents()));
@@ -147,7 +147,7 @@ fn the_end_of_input_leaves() {
     screen.prompt();
     screen.keys("\x04");
     assert_eq!(screen.end(), Some(3));
-    assert!(screen.contents().contains("standard input has ended; to go on: playhouse sessions resume "));
+    assert!(screen.contents().contains("standard input has ended; to continue: playhouse sessions resume "));
 }
 
 /// A program that speaks slowly. What the session makes of a message meanwhile is `on_user_message`.
@@ -230,14 +230,14 @@ fn an_interrupt_cancels_and_a_second_one_leaves() {
     let mut screen = Screen::open(slow("queue"));
     screen.see("Once upon");
     screen.keys("\x03");
-    screen.see("interrupted; Ctrl-C again leaves");
+    screen.see("interrupted; press Ctrl-C again to leave");
     screen.prompt();
     screen.keys("\x03");
     assert_eq!(screen.end(), Some(3));
     let session = Regex::new(r"playhouse (sessions resume \S+)").unwrap();
     let contents = screen.contents();
     assert!(session.is_match(&contents), "{contents}");
-    assert!(contents.contains("the session is kept"), "{contents}");
+    assert!(contents.contains("the session is saved"), "{contents}");
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn a_program_that_is_saved_is_loaded_for_the_next_session() {
     screen.prompt();
     // An editor that writes into the file, with an error.
     fs::write(&path, HELLO.replace("Say \"One.\"", "Nothing(3)")).unwrap();
-    screen.see("nothing is called `Nothing`");
+    screen.see("there is no playbook or tool `Nothing`");
     screen.see("not reloaded");
     screen.line("Ann");
     screen.see("See you, Ann.");

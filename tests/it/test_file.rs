@@ -221,7 +221,7 @@ a.test.md:1:1: the file does not name its program [no-program]
     );
     check(
         TOP,
-        "a.test.md:3:1: the file holds no conversation [no-steps]
+        "a.test.md:3:1: the file has no conversation [no-steps]
   begin with `## Model` and what it replies",
     );
     check(
@@ -229,11 +229,11 @@ a.test.md:1:1: the file does not name its program [no-program]
         "a.test.md:4:1: there is no key `progam` [unknown-key]
   did you mean `program`? keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
 a.test.md:5:1: `tools` has no value [empty-value]
-  write one behind the colon, or leave the line out
+  write one after the colon, or remove the line
 a.test.md:6:1: there is no key `argument` [unknown-key]
   keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
 a.test.md:7:1: `program` is given twice [duplicate-key]
-  leave one of them out
+  remove one of them
   a.test.md:3:1: given here first
 a.test.md:8:1: `nothing` has no value [unknown-key]
   write `- key: value`; keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
@@ -250,7 +250,7 @@ fn a_model_that_replies() {
     assert_eq!(file.render(), text);
     check(
         "# T\n\n- program: a.md\n- model: openai:x\n\n## Says\n\n> Hi.\n",
-        "a.test.md:4:1: `openai:x` answers in no test [unknown-model]
+        "a.test.md:4:1: `openai:x` can't answer in a test [unknown-model]
   write `- model: embedded` or `- model: recorded`, or leave it out and write `## Model` sections",
     );
     check(
@@ -260,7 +260,7 @@ fn a_model_that_replies() {
     );
     check(
         "# T\n\n- program: a.md\n- model: embedded\n",
-        "a.test.md:4:1: the file holds no conversation [no-steps]
+        "a.test.md:4:1: the file has no conversation [no-steps]
   begin with `## Says` and what is said first",
     );
 }
@@ -281,14 +281,14 @@ a.test.md:18:1: there is no heading `### Calls` [unknown-heading]
         "a.test.md:9:1: a second `## Says` before the next user line [duplicate-section]
   put both into one section
   a.test.md:5:1: the first one is here
-a.test.md:13:1: `## Model` stands behind the `## Says` of the same stretch [reply-after-expected]
+a.test.md:13:1: `## Model` comes after the `## Says` of the same part [reply-after-expected]
   put replies first: expected parts are compared when the program waits for the user
   a.test.md:5:1: the expected part is here",
     );
     check_steps(
         "## Outcome\n\nfinished\n\n## User\n\n> Hi.\n",
-        "a.test.md:9:1: `## User` stands behind `## Outcome` [after-end]
-  put it before `## Outcome` and `## Expect`, which end the file and stand there once
+        "a.test.md:9:1: `## User` comes after `## Outcome` [after-end]
+  put it before `## Outcome` and `## Expect`, which end the file and appear once
   a.test.md:5:1: that is here",
     );
 }
@@ -310,8 +310,8 @@ a.test.md:17:1: a user line holds one message, not 0 [one-message]
     );
     check_steps(
         "## Says\n\n(nothing)\n\n> Hi.\n",
-        "a.test.md:7:1: `(nothing)` stands beside something [not-nothing]
-  leave one of them out",
+        "a.test.md:7:1: `(nothing)` is not alone [not-nothing]
+  remove one of them",
     );
 }
 
@@ -321,14 +321,14 @@ fn errors_of_replies() {
         "## Model\n\n## Model\n\n- when: (\n- chunks: few\n- delay: 3\n- error:\n\n```\n```\n\nProse.\n",
         "a.test.md:5:1: `## Model` is empty [empty-section]
   write the reply as bullets (`- 02: yes`) or a fenced block, or `- error: …` for a request that fails
-a.test.md:9:1: `(` is no regular expression: unclosed group [bad-regex]
-  mend it; a character with a meaning is written with a `\\` before it
-a.test.md:10:1: `few` is no way to cut a reply [bad-chunks]
+a.test.md:9:1: `(` is not a regular expression: unclosed group [bad-regex]
+  correct it; write a `\\` before a character that has a special meaning
+a.test.md:10:1: `few` is not a way to cut a reply [bad-chunks]
   write `bytes`, or sizes in bytes (`3, 5, 8`)
 a.test.md:11:1: a reply has no option `delay` [unknown-key]
   options are `when`, `when any`, `chunks` and `error`
 a.test.md:12:1: `error` has no value [empty-value]
-  write one behind the colon, or leave the line out
+  write one after the colon, or remove the line
 a.test.md:17:1: this line does not belong in `## Model` [unexpected-text]
   a reply is bullets (`- 02: yes`), or options (`- when: …`) and then one fenced block",
     );
@@ -344,25 +344,25 @@ fn errors_of_items() {
     check_steps(
         "## Calls\n\n- GetOrder\n- GetOrder(id)\n- GetOrder(id: 5\n- GetOrder(id: five)\n- GetOrder() = 5\nGetOrder()\n\n\
          ## Variables\n\n- name = 3\n- $name\n- $name = Mina\n\n## Outcome\n\nfine\n",
-        "a.test.md:7:1: `GetOrder` is no call [bad-call]
-  write `Name(argument: JSON)`, with ` -> JSON` or ` !! error` behind it to compare the result
-a.test.md:8:1: `GetOrder(id)` is no call [bad-call]
-  write `Name(argument: JSON)`, with ` -> JSON` or ` !! error` behind it to compare the result
-a.test.md:9:1: `GetOrder(id: 5` is no call [bad-call]
-  write `Name(argument: JSON)`, with ` -> JSON` or ` !! error` behind it to compare the result
-a.test.md:10:1: `five` is no JSON value: expected ident at line 1 column 2 [bad-json]
-  write JSON; text stands in double quotes
-a.test.md:11:1: `GetOrder() = 5` is no call [bad-call]
-  write `Name(argument: JSON)`, with ` -> JSON` or ` !! error` behind it to compare the result
+        "a.test.md:7:1: `GetOrder` is not a call [bad-call]
+  write `Name(argument: JSON)`, followed by ` -> JSON` or ` !! error` to compare the result
+a.test.md:8:1: `GetOrder(id)` is not a call [bad-call]
+  write `Name(argument: JSON)`, followed by ` -> JSON` or ` !! error` to compare the result
+a.test.md:9:1: `GetOrder(id: 5` is not a call [bad-call]
+  write `Name(argument: JSON)`, followed by ` -> JSON` or ` !! error` to compare the result
+a.test.md:10:1: `five` is not a JSON value: expected ident at line 1 column 2 [bad-json]
+  write JSON, with text in double quotes
+a.test.md:11:1: `GetOrder() = 5` is not a call [bad-call]
+  write `Name(argument: JSON)`, followed by ` -> JSON` or ` !! error` to compare the result
 a.test.md:12:1: this line does not belong in `## Calls` [unexpected-text]
   begin every item with `- `, on one line
-a.test.md:16:1: `name = 3` is no variable and value [bad-variable]
+a.test.md:16:1: `name = 3` is not a variable with a value [bad-variable]
   write `$name = JSON` or `$name is not set`
-a.test.md:17:1: `$name` is no variable and value [bad-variable]
+a.test.md:17:1: `$name` is not a variable with a value [bad-variable]
   write `$name = JSON` or `$name is not set`
-a.test.md:18:1: `Mina` is no JSON value: expected value at line 1 column 1 [bad-json]
-  write JSON; text stands in double quotes
-a.test.md:22:1: `fine` is no outcome [bad-outcome]
+a.test.md:18:1: `Mina` is not a JSON value: expected value at line 1 column 1 [bad-json]
+  write JSON, with text in double quotes
+a.test.md:22:1: `fine` is not an outcome [bad-outcome]
   write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND`, `failed: KIND: TEXT`, `refused` or `refused: TEXT`",
     );
 }
@@ -460,7 +460,7 @@ fn checks_are_read_written_back_and_left_alone() {
 fn errors_of_checks() {
     check_steps(
         "## Expect\n\n- say /x/\nand more\n",
-        "a.test.md:7:7: no check goes on with `/x/` [bad-check]
+        "a.test.md:7:7: no check continues with `/x/` [bad-check]
   did you mean `says`?
 a.test.md:8:1: this line does not belong in `## Expect` [unexpected-text]
   begin every check with `- `, on one line",
@@ -468,12 +468,12 @@ a.test.md:8:1: this line does not belong in `## Expect` [unexpected-text]
     check_steps(
         "## Expect\n\n",
         "a.test.md:5:1: `## Expect` is empty [empty-section]
-  write a check a line, as in `- never Refund`",
+  write one check per line, as in `- never Refund`",
     );
     check_steps(
         "## Expect\n\n- never A\n\n## Outcome\n\nfinished\n\n## Expect\n\n- never B\n",
-        "a.test.md:13:1: `## Expect` stands behind `## Expect` [after-end]
-  put it before `## Outcome` and `## Expect`, which end the file and stand there once
+        "a.test.md:13:1: `## Expect` comes after `## Expect` [after-end]
+  put it before `## Outcome` and `## Expect`, which end the file and appear once
   a.test.md:5:1: that is here",
     );
 }

@@ -70,32 +70,32 @@ fn errors_of_bullets() {
     check_steps(
         "## Model\n\n- 02 yes\n- Not a line: yes\n- 2.: yes\n- 02: sayz \"x\"\n- 02: says Hello\n- 02: says 5\n- 02: returns x\n\
          - 02: calls Find\n- 02: calls Find() -> 3\n- 02: yes please\n- 02: a = , b = 2\n- 02: a = 1, a = 2\n- when: x\nProse.\n",
-        "a.test.md:7:1: `02 yes` names no line [bad-line]
+        "a.test.md:7:1: `02 yes` does not name a line [bad-line]
   write `LINE: WHAT`, as in `02: yes` or `\"Ask the user\": yes`
-a.test.md:8:1: `Not a line: yes` names no line [bad-line]
+a.test.md:8:1: `Not a line: yes` does not name a line [bad-line]
   write `LINE: WHAT`, as in `02: yes` or `\"Ask the user\": yes`
-a.test.md:9:1: `2.: yes` names no line [bad-line]
+a.test.md:9:1: `2.: yes` does not name a line [bad-line]
   write `LINE: WHAT`, as in `02: yes` or `\"Ask the user\": yes`
-a.test.md:10:1: `sayz \"x\"` is nothing that a line gets [bad-reply]
+a.test.md:10:1: `sayz \"x\"` is not an answer for a line [bad-reply]
   did you mean `says`? write `name = VALUE`, `yes`, `no`, `says \"…\"`, `calls Tool(name: JSON)`, `done`, `waits`, `skip \"why\"` or `returns JSON`
-a.test.md:11:1: `Hello` is no JSON value: expected value at line 1 column 1 [bad-json]
-  write JSON; text stands in double quotes
-a.test.md:12:1: `5` is no text [bad-reply]
+a.test.md:11:1: `Hello` is not a JSON value: expected value at line 1 column 1 [bad-json]
+  write JSON, with text in double quotes
+a.test.md:12:1: `5` is not text [bad-reply]
   write it in double quotes
-a.test.md:13:1: `x` is no JSON value: expected value at line 1 column 1 [bad-json]
-  write JSON; text stands in double quotes
-a.test.md:14:1: `Find` is no call [bad-call]
-  write `Name(argument: JSON)`, with ` -> JSON` or ` !! error` behind it to compare the result
-a.test.md:15:1: `Find() -> 3` says what came of it [bad-reply]
-  that is the tool's; write the call alone
-a.test.md:16:1: `yes please` is nothing that a line gets [bad-reply]
+a.test.md:13:1: `x` is not a JSON value: expected value at line 1 column 1 [bad-json]
+  write JSON, with text in double quotes
+a.test.md:14:1: `Find` is not a call [bad-call]
+  write `Name(argument: JSON)`, followed by ` -> JSON` or ` !! error` to compare the result
+a.test.md:15:1: `Find() -> 3` is a result [bad-reply]
+  the result comes from the tool; write only the call
+a.test.md:16:1: `yes please` is not an answer for a line [bad-reply]
   write `name = VALUE`, `yes`, `no`, `says \"…\"`, `calls Tool(name: JSON)`, `done`, `waits`, `skip \"why\"` or `returns JSON`
 a.test.md:17:1: `a` gets no value [empty-value]
   write JSON or text after the `=`
 a.test.md:18:1: `a` gets two values [duplicate-name]
-  leave one of them out
-a.test.md:19:1: `when: x` stands among bullets [option-of-bullets]
-  options stand above a fenced block; a bullet answers when its line is asked about
+  remove one of them
+a.test.md:19:1: `when: x` is among bullets [option-of-bullets]
+  options go above a fenced block; a bullet answers when its line is asked about
 a.test.md:20:1: this line does not belong in `## Model` [unexpected-text]
   begin every bullet with `- `, on one line",
     );
@@ -112,27 +112,27 @@ fn errors_of_what_happens() {
         "## Wait\n\n## Wait\n\na while\n\n## Set\n\n(nothing)\n\n## Set\n\n- $a is not set\n- $a = 1 on Main\n",
         "a.test.md:5:1: `## Wait` is empty [empty-section]
   write how long, as in `30 s`
-a.test.md:9:1: `a while` is no time [bad-time]
+a.test.md:9:1: `a while` is not a time [bad-time]
   write a number and a unit, as in `30 s`, `2 minutes` or `3 days`; at most a year
 a.test.md:11:1: `## Set` is empty [empty-section]
-  write one item a line (`- …`)
+  write one item per line (`- …`)
 a.test.md:17:1: `$a` gets no value [bad-variable]
   write `$name = JSON`, with ` in Playbook` after it if several have the variable
-a.test.md:18:1: `1 on Main` is no JSON value: trailing characters at line 1 column 3 [bad-json]
-  write JSON; text stands in double quotes",
+a.test.md:18:1: `1 on Main` is not a JSON value: trailing characters at line 1 column 3 [bad-json]
+  write JSON, with text in double quotes",
     );
     check_steps(
         "## User\n\n- during: 3\n\n> Now!\n\n## Model\n\n```jsonl\n{}\n```\n\n## User\n\n- during: soon\n\n> Now!\n\n\
          ## User\n\n- during: 3 of reply 2\n\n> Now!\n\n## Says\n\n(nothing)\n\n## User\n\n- during: 5\n\n> Now!\n",
-        "a.test.md:5:1: it is not said which reply this message interrupts [no-reply-before]
+        "a.test.md:5:1: nothing says which reply this message interrupts [no-reply-before]
   put it after a `## Model` with a fenced block, with `- during: BYTES` alone
-a.test.md:19:1: `soon` is no place in a reply [bad-during]
+a.test.md:19:1: `soon` is not a place in a reply [bad-during]
   write how many bytes of the reply come before it, as in `120`, or `120 of reply 2`
-a.test.md:23:1: it is not said which reply this message interrupts [no-reply-before]
+a.test.md:23:1: nothing says which reply this message interrupts [no-reply-before]
   put it after a `## Model` with a fenced block, with `- during: BYTES` alone
-a.test.md:33:1: it is not said which reply this message interrupts [no-reply-before]
+a.test.md:33:1: nothing says which reply this message interrupts [no-reply-before]
   put it after a `## Model` with a fenced block, with `- during: BYTES` alone
-a.test.md:33:1: `## User` stands behind the `## Says` of the same stretch [reply-after-expected]
+a.test.md:33:1: `## User` comes after the `## Says` of the same part [reply-after-expected]
   put replies first: expected parts are compared when the program waits for the user
   a.test.md:29:1: the expected part is here",
     );

@@ -17,7 +17,7 @@ const CAPACITY: usize = 10_000;
 /// Somebody who hears every event.
 pub(super) type Listener = Arc<dyn Fn(&PublicEvent) + Send + Sync>;
 
-/// A conversation with a program that runs. Dropped, the session ends as soon as it waits for the user.
+/// A conversation with a running program. If you drop it, the session ends as soon as it waits for the user.
 pub struct Conversation {
     handle: SessionHandle,
     events: Subscription,
@@ -25,32 +25,32 @@ pub struct Conversation {
     opened: Arc<Opened>,
 }
 
-/// What comes next in a conversation.
+/// What happens next in a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Turn {
-    /// The program has said this, whole.
+    /// The program has said this; the text is complete.
     Said(Arc<str>),
-    /// The program waits for the user: [`Conversation::say`].
+    /// The program waits for the user; reply with [`Conversation::say`].
     Asks,
-    /// A tool waits for a person's answer: [`Conversation::answer`].
+    /// A call waits for a person's answer; give it with [`Conversation::answer`].
     Approval(Question),
 }
 
-/// What a person is asked about a call.
+/// A question to a person about a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// In words.
+    /// The question in words.
     pub text: Arc<str>,
     call: CallId,
 }
 
-/// A conversation did not come to a good end.
+/// Why a conversation did not end well.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EndError {
     /// The program failed.
     #[error("{}", .0.message)]
     Failed(Fault),
-    /// The session could not go on.
+    /// The session could not continue.
     #[error(transparent)]
     Session(#[from] Arc<SessionError>),
 }
@@ -63,7 +63,7 @@ impl Conversation {
         Conversation { handle: session.spawn(), events, listeners, opened }
     }
 
-    /// The next turn; none: the program has ended, or was stopped.
+    /// Waits for the next turn; `None` means that the program has ended or was stopped.
     ///
     /// # Errors
     /// The program or its session failed.
@@ -97,7 +97,7 @@ impl Conversation {
         }
     }
 
-    /// The user says something; it waits until the program asks.
+    /// Sends a message from the user. If the program is busy, the message waits until the program asks.
     ///
     /// # Errors
     /// The session has ended, or the message is too large.
@@ -105,7 +105,7 @@ impl Conversation {
         self.handle.send(text).await
     }
 
-    /// A person answers: `false` refuses the call, anything else is handed to its tool.
+    /// Gives a person's answer: `false` refuses the call, anything else is passed to its tool.
     ///
     /// # Errors
     /// The session has ended.
@@ -113,12 +113,12 @@ impl Conversation {
         self.handle.approve(question.call, answer.into()).await
     }
 
-    /// The door to its session: its id, its state, its outcome, events from outside, more listeners.
+    /// The handle of the session: its id, state and outcome, events from outside, more listeners.
     pub fn handle(&self) -> &SessionHandle {
         &self.handle
     }
 
-    /// Stops the session, and closes the tools if nobody else has the program. One that is kept can be resumed.
+    /// Stops the session, and closes the tools if nothing else uses the program. A stored session can be resumed.
     pub async fn close(self) {
         let Conversation { handle, opened, .. } = self;
         handle.stop().await;

@@ -1,6 +1,5 @@
-//! The door for programs in Rust that run playbooks: files in, conversations out. All of it is
-//! [`Launch`] and [`SessionHandle`](crate::host::session::SessionHandle) in the words of
-//! somebody who wants to talk with a program; whoever wants more uses those.
+//! The entry point for Rust programs that run playbooks: files in, conversations out. It is a thin layer over
+//! [`Launch`] and [`SessionHandle`](crate::host::session::SessionHandle); use those if you need more.
 
 mod conversation;
 
@@ -21,8 +20,8 @@ use crate::value::Map;
 pub use self::conversation::{Conversation, EndError, Question, Turn};
 use self::conversation::{Listener, close};
 
-/// With what programs are to run: as `playhouse run` would, as far as nothing else is said. The environment is read when
-/// this is made, `playhouse.toml` beside each program when it is loaded.
+/// How programs run: as with `playhouse run`, except for what you set here. The environment is read when this value is
+/// made, and the `playhouse.toml` beside a program when that program is loaded.
 #[derive(Clone)]
 pub struct Playhouse {
     launch: Launch,
@@ -30,8 +29,8 @@ pub struct Playhouse {
     listeners: Vec<Listener>,
 }
 
-/// A program that is loaded: its text is good, its tools are there, its model is chosen. Any number of conversations can
-/// be begun with it.
+/// A loaded program: its text has no errors, its tools are open, and its model is chosen. You can start any number of
+/// conversations with it.
 pub struct LoadedProgram {
     opened: Arc<Opened>,
     place: Option<Place>,
@@ -46,7 +45,7 @@ impl Default for Playhouse {
     }
 }
 
-/// With a launch of one's own: another clock, a model in Rust, programs that may not name everything.
+/// Uses a launch of your own: with another clock, a model in Rust, or limits on what programs may name.
 impl From<Launch> for Playhouse {
     fn from(launch: Launch) -> Playhouse {
         Playhouse { launch, place: None, listeners: Vec::new() }
@@ -54,33 +53,33 @@ impl From<Launch> for Playhouse {
 }
 
 impl Playhouse {
-    /// Everything as it is configured; sessions are kept in memory.
+    /// Uses the configuration for everything; sessions are kept in memory.
     pub fn new() -> Playhouse {
         Playhouse::default()
     }
 
-    /// Chooses the model: `openai:NAME`, `embedded`, and what else `--model` takes.
+    /// Chooses the model: `openai:NAME`, `embedded`, or anything else that `--model` accepts.
     #[must_use]
     pub fn model(mut self, id: impl Into<String>) -> Playhouse {
         self.launch.choices.model = Some(id.into());
         self
     }
 
-    /// Adds a tool, beside those that programs and their configuration declare.
+    /// Adds a tool to those that programs and their configuration declare.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool + 'static) -> Playhouse {
         self.launch.tools.push(Arc::new(tool));
         self
     }
 
-    /// Keeps sessions at `path`: a folder, or a `.sqlite` file.
+    /// Stores sessions at `path`: a folder, or a `.sqlite` file.
     #[must_use]
     pub fn sessions(mut self, path: impl AsRef<Path>) -> Playhouse {
         self.place = Some(Place::at(path.as_ref()));
         self
     }
 
-    /// Lets `listener` hear every event of the conversations, in order and while [`Conversation::next`] is waited for.
+    /// Calls `listener` with every event of the conversations, in order, while [`Conversation::next`] is awaited.
     #[must_use]
     pub fn listen(mut self, listener: impl Fn(&PublicEvent) + Send + Sync + 'static) -> Playhouse {
         self.listeners.push(Arc::new(listener));
@@ -90,12 +89,12 @@ impl Playhouse {
     /// Loads the program in a file, and opens its tools and its model.
     ///
     /// # Errors
-    /// One of them cannot be opened, or the text has errors.
+    /// The program's tools or its model cannot be opened, or its text has errors.
     pub async fn load(&self, file: impl AsRef<Path>) -> Result<LoadedProgram, LaunchError> {
         self.open(Source::Files(&[file.as_ref().to_owned()])).await
     }
 
-    /// The same for a text that is in no file; `name` is what messages call it.
+    /// Loads a program from a text instead of a file; messages call it `name`.
     ///
     /// # Errors
     /// As for [`Playhouse::load`].
@@ -108,14 +107,14 @@ impl Playhouse {
         Ok(LoadedProgram { opened, place: self.place.clone(), listeners: self.listeners.clone() })
     }
 
-    /// Goes on with a session that is kept, with the text that it has.
+    /// Resumes a stored session, with the program text that it began with.
     ///
     /// # Errors
-    /// There is no such session, it cannot be read, or what it was begun with is gone.
+    /// There is no such session, it cannot be read, or something that it began with no longer exists.
     pub async fn resume(&self, session: &str) -> Result<Conversation, LaunchError> {
         let place = self.place.as_ref().ok_or_else(|| {
             LaunchError::Gone(
-                "sessions in memory end with their process; say where they are kept, with `sessions`".into(),
+                "sessions in memory end with their process; say where to store them, with `sessions`".into(),
             )
         })?;
         let address = place.find(session).await?;
@@ -132,12 +131,12 @@ impl Playhouse {
 }
 
 impl LoadedProgram {
-    /// What is open: the program, its findings, its world.
+    /// What was opened: the program, its findings, and its world (model, tools, clock).
     pub fn opened(&self) -> &Opened {
         &self.opened
     }
 
-    /// Begins a conversation where the program begins.
+    /// Starts a conversation where the program begins.
     ///
     /// # Errors
     /// Its journal cannot be written.
@@ -146,10 +145,10 @@ impl LoadedProgram {
         self.start_with(StartOptions { id, entry: None, arguments: Map::new() }).await
     }
 
-    /// Begins a conversation with an id, a playbook ([`crate::host::launch::find_entry`]) or arguments that are chosen.
+    /// Starts a conversation with an id, a playbook ([`crate::host::launch::find_entry`]) or arguments of your choice.
     ///
     /// # Errors
-    /// As for [`LoadedProgram::start`]; there is a session with this id.
+    /// As for [`LoadedProgram::start`], or a session with this id already exists.
     pub async fn start_with(&self, options: StartOptions) -> Result<Conversation, LaunchError> {
         let journal: Box<dyn Journal> = match &self.place {
             Some(place) => place.address(&options.id)?.open().await?,
@@ -159,7 +158,7 @@ impl LoadedProgram {
         Ok(Conversation::new(session, self.opened.clone(), self.listeners.clone()))
     }
 
-    /// Closes its tools, if no conversation with it is left; else the last [`Conversation::close`] does.
+    /// Closes the program's tools if no conversation is left; otherwise the last [`Conversation::close`] closes them.
     pub async fn close(self) {
         close(self.opened).await;
     }

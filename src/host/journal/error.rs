@@ -24,7 +24,7 @@ pub struct JournalError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JournalErrorKind {
     /// Another owner has taken the session over: what is not flushed yet never happened.
-    #[error("another process has taken the session over, so nothing more is written here; go on with it there")]
+    #[error("another process has taken over the session, so nothing more is written here; continue it there")]
     Fenced,
     /// Somebody else owns the session.
     #[error("the session is open in another process{0}; wait for that process or end it, then try again")]
@@ -69,8 +69,8 @@ pub enum JournalErrorKind {
     },
     /// Its secrets have been taken away.
     #[error(
-        "the secret values of the journal are missing (record {seq} has one), so the session cannot go on; put the file \
-         back, or begin a new session"
+        "the secret values of the journal are missing (record {seq} has one), so the session cannot continue; put the \
+         file back, or begin a new session"
     )]
     SecretsMissing {
         /// The first record that needs them.
@@ -81,11 +81,12 @@ pub enum JournalErrorKind {
     Foreign(&'static str),
     /// This program has nothing that could open it.
     #[error(
-        "this build of playhouse has no {0}; name a `.jsonl` file, or use a build with the feature `sqlite`, which the default build has"
+        "this build of playhouse has no {0}; name a `.jsonl` file, or use a build with the feature `sqlite`, which \
+         the default build has"
     )]
     Unsupported(&'static str),
     /// The id of a session cannot be part of a name.
-    #[error("`{0}` cannot be a session's id; use letters, digits, `-`, `_` and `.`, not first a `.`")]
+    #[error("`{0}` cannot be a session's id; use letters, digits, `-`, `_` and `.`, but no `.` at the beginning")]
     SessionId(Arc<str>),
     /// The session is not there.
     #[error("there is no session {0}")]
@@ -119,10 +120,10 @@ fn place(location: &str) -> String {
 
 fn advice_for_format(found: u32, known: u32) -> String {
     if found > known {
-        return format!("this program reads up to {known}; use a newer playhouse");
+        return format!("this version reads up to {known}; use a newer playhouse");
     }
     format!(
-        "this program reads {OLDEST_FORMAT} to {known}: the session would not go on as it went; finish it with the \
+        "this version reads {OLDEST_FORMAT} to {known}, and the session would not run as before; finish it with the \
          playhouse that wrote it, or begin a new session"
     )
 }
@@ -168,7 +169,7 @@ impl JournalError {
         } else if kind == IsADirectory {
             "name a file"
         } else {
-            "choose another place, or mend the cause and resume the session"
+            "choose another place, or fix the cause and resume the session"
         };
         JournalError::unavailable(location, action, cause, advice)
     }

@@ -32,7 +32,7 @@ pub enum LaunchError {
     #[error("{0}")]
     Model(String),
     /// The playbook or plan to begin with.
-    #[error("there is no playbook `{name}`; there are {}", known.join(", "))]
+    #[error("there is no playbook `{name}`; the playbooks are {}", known.join(", "))]
     NoEntry {
         /// The name that was given.
         name: String,

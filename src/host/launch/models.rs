@@ -287,8 +287,8 @@ impl Launch {
         };
         let id = format!("openai:{model}");
         let reason = format!(
-            "model {id}, found in {name} at {base_url}; --model openai:NAME --base-url {base_url} takes another, --model \
-             embedded the one inside, --model auto looks for one without a terminal, too"
+            "model {id}, found in {name} at {base_url}; --model openai:NAME --base-url {base_url} chooses another, \
+             --model embedded the built-in one, and --model auto looks for one without a terminal, too"
         );
         let config = self.at_server(command_line, front_matter, file, &id, base_url)?;
         Ok(Chosen { config, reason: Some(reason), found: Some(base_url.clone()) })

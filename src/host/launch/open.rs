@@ -179,7 +179,7 @@ pub fn load(
         Source::Files(files) => load_files(files, tools)?,
         Source::Watched(_, load) => load(tools)?,
         Source::Texts(texts) => load_texts(texts, tools, &mut |path| {
-            Err(format!("{}: a program that is in no file imports none", path.display()))
+            Err(format!("{}: a program that is not in a file cannot import files", path.display()))
         }),
     };
     let n_of = |severity| loaded.diagnostics.iter().filter(|finding| finding.severity == severity).count();

@@ -72,8 +72,8 @@ impl Launch {
         if opened.settings.classifier && !begun.settings.classifier && opened.has_classifier {
             opened.remarks.push(Remark::warning(
                 "classifier",
-                "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin \
-                 a new session for that",
+                "the session began with the classifier off and keeps it off, so its triggers in words never fire; \
+                 begin a new session to change that",
             ));
         }
         let begun = begun.clone();
@@ -174,8 +174,8 @@ fn with_kept(choices: &Choices, begun: &Begun) -> Result<Choices, LaunchError> {
         }
         let (session, gone) = (&begun.session, path.display());
         Err(LaunchError::Gone(format!(
-            "session {session} was begun with {gone}, which is not there now; name where it is, or another one, with \
-             {option}"
+            "session {session} was begun with {gone}, which is not there now; name its new place, or another one, \
+             with {option}"
         )))
     };
     let given = &begun.given;
@@ -215,13 +215,14 @@ fn check_tools(session: &str, program: &Program, records: &[Record], registry: &
     }
     let place = place.unwrap_or_default();
     let next = if registry.others().iter().any(|denied| **denied == *name) {
-        "take it out of `deny` in the configuration"
+        "remove it from `deny` in the configuration"
     } else if name.contains('.') {
         "declare its plugin or server again, or name a file that has it with --tools FILE"
     } else {
         "name the file that has it with --tools FILE"
     };
     Err(LaunchError::Gone(format!(
-        "{place}: session {session} cannot go on, as the tool `{name}` that is called here is not there now; {next}"
+        "{place}: session {session} cannot continue, because the tool `{name}`, which is called here, is not there \
+         now; {next}"
     )))
 }

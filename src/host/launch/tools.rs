@@ -229,7 +229,7 @@ fn embedders(file: FileConfig, environment: Environment, base_url: Option<String
         let config = Config::resolve(&command_line, &FrontMatter::default(), &file, &environment);
         let config = config.map_err(|error| error.to_string())?;
         let ModelId::OpenAi(name) = config.model().0 else {
-            return Err(format!("`{id}` makes no vectors; name a model of a server, as in openai:nomic-embed-text"));
+            return Err(format!("`{id}` cannot make vectors; name a model of a server, as in openai:nomic-embed-text"));
         };
         Embedder::new(config.openai(name)).map_err(|error| error.to_string())
     })
@@ -242,7 +242,7 @@ fn models(file: FileConfig, environment: Environment) -> Models {
         let config = Config::resolve(&command_line, &FrontMatter::default(), &file, &environment);
         let config = config.map_err(|error| error.to_string())?.with_options(options);
         if config.search == Search::Always {
-            return Err("`auto` is for the model of a run; name the one that is meant, as in openai:NAME".to_owned());
+            return Err("`auto` is only for the model of a run; name the model, as in openai:NAME".to_owned());
         }
         make_model(&config, config.model().0).map_err(|error| error.to_string())
     })

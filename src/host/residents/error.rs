@@ -10,7 +10,7 @@ use crate::host::session::{SendError, SessionError};
 #[derive(Debug, thiserror::Error)]
 pub enum ResidentError {
     /// No program has this name.
-    #[error("there is no program `{name}` here; there are {}", known.join(", "))]
+    #[error("there is no program `{name}` here; the programs are {}", known.join(", "))]
     NoProgram {
         /// The name.
         name: String,
@@ -21,9 +21,7 @@ pub enum ResidentError {
     #[error("there is no session {0} here; ids are given when a session begins, and it may have been deleted since")]
     NoSession(Arc<str>),
     /// No more may do something at the same time.
-    #[error(
-        "{0} sessions do something at this moment, as many as may (`max_busy` under [serve]); try again in a moment"
-    )]
+    #[error("{0} sessions are busy, which is the limit (`max_busy` under [serve]); try again in a moment")]
     TooBusy(usize),
     /// The id is another session's.
     #[error("the id {0} is taken by another session; choose another one, or let the server choose")]

@@ -49,7 +49,7 @@ impl Residents {
             let point = timeline.point_at(at);
             let moment = timeline.at(point)?;
             if !can_go_on(&moment, text.is_some()) {
-                let detail = format!("the session was over at {point}: a fork would have nothing to do");
+                let detail = format!("the session was over at {point}, so a fork would have nothing to do");
                 return Err(SessionError::NoPoint(detail));
             }
             let edits = edits(&moment.machine.view(), point)?;

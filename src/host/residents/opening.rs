@@ -122,7 +122,8 @@ impl Residents {
                 // There is no room now.
                 Err(ResidentError::Session(SessionError::TooMany { .. } | SessionError::Draining)) => break,
                 Err(error) => {
-                    tracing::warn!(session = &*id, %error, "the session cannot go on; it is opened when somebody wants it");
+                    tracing::warn!(session = &*id, %error, "the session cannot continue; it is opened again when \
+                     somebody asks for it");
                     self.ledger.let_sleep(id).await?;
                 }
             }

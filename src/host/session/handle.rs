@@ -34,7 +34,7 @@ pub enum SendError {
     #[error(transparent)]
     Gone(#[from] SessionGone),
     /// A model's context is no place for it.
-    #[error("the message has {found} bytes, and {limit} are taken at most; put it into a file that a tool can read")]
+    #[error("the message has {found} bytes, but the limit is {limit}; put it into a file that a tool can read")]
     TooLarge {
         /// Its bytes.
         found: usize,
@@ -42,7 +42,7 @@ pub enum SendError {
         limit: usize,
     },
     /// Its inbox is full, and stays so: it reads slower than it is written to.
-    #[error("the session is busy and has not taken it; try again in a moment")]
+    #[error("the session is busy and has not accepted it; try again in a moment")]
     Busy,
     /// It does not fit what has been done before.
     #[error(transparent)]

@@ -153,10 +153,10 @@ pub enum Refusal {
     #[error("the message {0} was sent before with another text; give a new message an id of its own")]
     AnotherText(Arc<str>),
     /// Nothing is asked about this call.
-    #[error("nothing is asked about the call {0}")]
+    #[error("no question is open about the call {0}")]
     NotAsked(u64),
     /// Many messages wait for the program.
-    #[error("the program has not heard yet what was said before; send it again when the program listens")]
+    #[error("the program has not read the previous message yet; send this again when it has")]
     TooManyWait,
 }
 

@@ -18,10 +18,11 @@ pub struct Function {
     answer: Answer,
 }
 
-/// A tool named `name` without parameters, whose calls `answer` answers: with anything that is JSON, or with an error in
-/// words for the program. It counts as one that changes something, until [`Function::effect`] says otherwise.
+/// Makes a tool named `name`, without parameters, from the closure `answer`. It returns anything that serializes to JSON,
+/// or an error in words for the program. The tool counts as one that changes something, unless [`Function::effect`] says
+/// otherwise.
 ///
-/// A call that is not wanted any more, or that takes more than a minute, is dropped where it waits.
+/// A call that is cancelled, or that takes more than a minute, is dropped at the `await` that it has reached.
 pub fn tool<F, A, V>(name: &str, answer: F) -> Function
 where
     F: Fn(Map) -> A + Send + Sync + 'static,
@@ -44,33 +45,33 @@ fn to_value(value: &impl Serialize) -> Result<Value, String> {
 }
 
 impl Function {
-    /// Says in one line, for the model and for people, what it does.
+    /// Describes in one line what the tool does, for the model and for people.
     #[must_use]
     pub fn about(mut self, summary: &str) -> Function {
         self.signature.signature.summary = summary.into();
         self
     }
 
-    /// Adds a parameter that every call must give.
+    /// Adds a required parameter.
     #[must_use]
     pub fn parameter(self, name: &str, ty: impl Into<Type>) -> Function {
         self.with(name, ty.into(), None)
     }
 
-    /// Adds a parameter that calls may leave out, and what it is then.
+    /// Adds an optional parameter with its default.
     #[must_use]
     pub fn optional(self, name: &str, ty: impl Into<Type>, default: impl Into<Value>) -> Function {
         self.with(name, ty.into(), Some(default.into()))
     }
 
-    /// Says what a call does to the world; after a crash, calls are made again by that.
+    /// Says what a call changes in the world; this decides whether a call is repeated after a crash.
     #[must_use]
     pub fn effect(mut self, effect: EffectClass) -> Function {
         self.signature.effect = effect;
         self
     }
 
-    /// Lets a person confirm each call before it is made.
+    /// Asks a person to approve each call before it is made.
     #[must_use]
     pub fn confirmed(mut self) -> Function {
         self.signature.approval = Approval::Ask;

@@ -124,7 +124,7 @@ impl Check<'_> {
                 }
                 if let Some(whose) = self.program.refusal(playbook, &tool.name) {
                     let message = format!("`{}` may not be called here: {whose} does not permit it", tool.name);
-                    let note = "add it to `allow`, or take it out of `deny`";
+                    let note = "add it to `allow`, or remove it from `deny`";
                     let error = Diagnostic::error("tool-not-permitted", call.callee_span, message);
                     self.diagnostics.push(error.with_note(note));
                 }
@@ -152,9 +152,10 @@ impl Check<'_> {
     fn unknown_callee(&mut self, playbook: &Playbook, callee: &str, span: Span) {
         let owner = callee.split_once('.').map(|(owner, _)| owner);
         let foreign = owner.is_some_and(|owner| self.foreign.contains(owner));
-        let message = format!("nothing is called `{callee}`");
+        let message = format!("there is no playbook or tool `{callee}`");
         let mut found = if self.open_world || foreign {
-            Diagnostic::warning("unknown-callee", span, message).with_note("it may be a tool that is known at run time")
+            Diagnostic::warning("unknown-callee", span, message)
+                .with_note("it may be a tool that is only known at run time")
         } else {
             Diagnostic::error("unknown-callee", span, message)
         };
@@ -164,7 +165,7 @@ impl Check<'_> {
         } else if let (Some(owner), false) = (owner, siblings.is_empty()) {
             found = found.with_note(format!("`{owner}` has {}", siblings.join(", ")));
         } else if found.notes.is_empty() {
-            found = found.with_note("write a playbook of this name, configure the tool, or leave out the brackets");
+            found = found.with_note("write a playbook with this name, configure the tool, or remove the brackets");
         }
         self.diagnostics.push(found);
     }
@@ -181,7 +182,7 @@ impl Check<'_> {
             let message = format!("there is no skill `{name}`, so this line is left to the model");
             let found = Diagnostic::warning("unknown-skill", named.name.span(), message);
             self.diagnostics.push(match self.names.nearest_skill(name) {
-                Some(near) => found.with_note(format!("is `{near}` meant?")),
+                Some(near) => found.with_note(format!("did you mean `{near}`?")),
                 None => found.with_note(format!("import it: `!import skills/{name}`")),
             });
         }
@@ -200,7 +201,7 @@ impl Check<'_> {
                 }
             }
             Meaning::Private(_) | Meaning::Tool(_) | Meaning::Builtin(_) | Meaning::Later | Meaning::Unknown => {
-                let message = format!("the limits call `{callee}`, which is no playbook of this agent");
+                let message = format!("the limits call `{callee}`, which is not a playbook of this agent");
                 let mut error = Diagnostic::error("unknown-callee", playbook.title_span, message);
                 if let Some(near) = self.names.nearest(playbook.agent, callee) {
                     error = error.with_note(format!("did you mean `{near}`?"));
@@ -216,9 +217,10 @@ impl Check<'_> {
             let Some(callee) = call.playbook else { continue };
             let recursive = cycles[callee.0 as usize] == cycles[playbook.id.0 as usize];
             if recursive && analysis.tail_call(playbook.id, step.id).is_err() {
-                let message = "this recursion is not in tail position, so each round needs a frame of the call stack";
+                let message =
+                    "this recursive call is not in tail position, so each round adds a frame to the call stack";
                 let warning = Diagnostic::warning("recursion-not-tail", call.callee_span, message);
-                self.diagnostics.push(warning.with_note("to run it in constant space, make it the last line"));
+                self.diagnostics.push(warning.with_note("to run in constant space, make the call the last line"));
             }
         }
     }
@@ -228,7 +230,7 @@ impl Check<'_> {
         for circle in endless_circles(self.program) {
             let names = circle.iter().chain(circle.first()).map(|(skill, _)| format!("`{}`", skill.title));
             let message = format!(
-                "{}: each calls the next before its line is done, so a run ends only at the limit `depth`",
+                "{}: each calls the next before its own line is done, so a run only ends at the limit `depth`",
                 names.collect::<Vec<_>>().join(" → ")
             );
             let lines = circle.iter().zip(circle.iter().cycle().skip(1));
@@ -239,7 +241,7 @@ impl Check<'_> {
                 warning = warning.with_place(place, calls);
             }
             self.diagnostics
-                .push(warning.with_note("call one of them under a condition only, or let a line do the work itself"));
+                .push(warning.with_note("put one of the calls under a condition, or let a line do the work itself"));
         }
     }
 
@@ -253,7 +255,7 @@ impl Check<'_> {
                 let is_result = call.result.as_ref().is_some_and(|result| result.name == *name);
                 if !is_result && names.binary_search(name).is_ok() {
                     let message = format!(
-                        "`{}` writes `${name}` into its own frame, so this playbook does not see the new value",
+                        "`{}` sets a `${name}` of its own, so this playbook does not see the new value",
                         callee.name
                     );
                     let warning = Diagnostic::warning("own-name-read-by-caller", call.callee_span, message);
@@ -281,7 +283,7 @@ impl Check<'_> {
                 if is_known || writers.get(&**name).is_some_and(|writer| *writer != Some(id)) {
                     continue;
                 }
-                let message = format!("`${name}` is read here, but no line sets it before");
+                let message = format!("`${name}` is read here, but no earlier line sets it");
                 let warning = Diagnostic::warning("read-before-written", *span, message);
                 let advice = "set it in an earlier line, make it a parameter, or declare it with `variables:`";
                 self.diagnostics.push(warning.with_note(advice));
@@ -292,8 +294,8 @@ impl Check<'_> {
     fn entry(&mut self) {
         if let Entry::Root(id) = self.program.entry {
             let agent = self.program.agent(self.program.playbook(id).agent);
-            let message =
-                "no playbook has `At the beginning`, so a session begins with this agent's description as goal";
+            let message = "no playbook has the trigger `At the beginning`, so a session begins with this agent's \
+                           description as its goal";
             self.diagnostics.push(Diagnostic::note("implicit-root", agent.title_span, message));
         }
     }

@@ -121,7 +121,7 @@ fn explain_playbook(
             let mode = skill.run.mode.map(|mode| format!("mode {mode}"));
             let wanted: Vec<String> = mode.into_iter().chain(skill.run.strict.then(|| "strict".to_owned())).collect();
             let wanted = if wanted.is_empty() { String::new() } else { format!("; as wanted: {}", wanted.join(", ")) };
-            let _ = writeln!(text, "    skill: {n} bytes of text, shown whole at each call{wanted}");
+            let _ = writeln!(text, "    skill: {n} bytes of text, shown in full at each call{wanted}");
         }
         None if playbook.description.is_empty() => {}
         None => {

@@ -14,11 +14,11 @@ pub enum NotInlined {
     #[strum(to_string = "inlining is off")]
     Off,
     /// It may call a tool or a plan.
-    #[strum(to_string = "the line is no call of a playbook")]
+    #[strum(to_string = "the line is not a call of a playbook")]
     NotACall,
     #[strum(to_string = "the line returns it")]
     Returned,
-    #[strum(to_string = "more than the call stands there")]
+    #[strum(to_string = "the line has more than the call")]
     MoreThanACall,
     /// Only the model can find them.
     #[strum(to_string = "the arguments are in words")]
@@ -28,7 +28,7 @@ pub enum NotInlined {
     Itself,
     #[strum(to_string = "it belongs to another agent")]
     OtherAgent,
-    #[strum(to_string = "what is called is not supported")]
+    #[strum(to_string = "the callee is not supported")]
     Unsupported,
     #[strum(to_string = "it runs in goal mode")]
     GoalMode,

@@ -75,9 +75,9 @@ impl<'a> Variables<'a> {
                 return None;
             }
             match has_sign {
-                true => warn(name, format!("`{{${name}` is not closed, so it is said as it stands")),
+                true => warn(name, format!("`{{${name}` is not closed, so it is said literally")),
                 false if after.starts_with('}') && self.set.contains(name) => {
-                    warn(name, format!("`{{{name}}}` is said as it stands"))
+                    warn(name, format!("`{{{name}}}` is said literally"))
                 }
                 false => None,
             }
@@ -139,7 +139,8 @@ fn never_equal(playbook: &Playbook, agent: &Agent, condition: &Expr, place: Span
                 let (name, choices) = (&reference.name, one_of(choices));
                 let message = format!("`${name}` is {choices}, so it is never {}", value.to_json());
                 let warning = Diagnostic::warning("never-equal", place, message);
-                diagnostics.push(warning.with_note("compare it with one of them, or let the question list this, too"));
+                diagnostics
+                    .push(warning.with_note("compare it with one of them, or add this to the choices of the question"));
             }
         }
     });

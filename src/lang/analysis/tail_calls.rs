@@ -18,7 +18,7 @@ pub enum NoTailCall {
     /// A tool has no frame that could take this one's place.
     #[strum(to_string = "a tool is called, not a playbook")]
     CallOfTool,
-    #[strum(to_string = "what is called is not supported")]
+    #[strum(to_string = "the callee is not supported")]
     Unsupported,
     /// Nobody expects such a line to be a tail call: it does not end its playbook.
     #[strum(to_string = "other lines can follow")]
@@ -34,7 +34,7 @@ pub enum NoTailCall {
     #[strum(to_string = "the playbook has limits of its own")]
     OwnLimits,
     /// The variable that gets the result.
-    #[strum(to_string = "${0} can be read by others than the return of it")]
+    #[strum(to_string = "${0} can be read elsewhere than in its return")]
     ResultRead(Arc<str>),
     /// A parameter or loop variable, which goes with the frame; what is called or a trigger can read it.
     #[strum(to_string = "${0} of this playbook can still be read afterwards")]

@@ -52,8 +52,8 @@ fn parameters(playbook: &Playbook, diagnostics: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = format!(
-            "a trigger gives no arguments: `${0}` gets the value that the variable `${0}` has then, and if it has \
-             none, the playbook cannot be called",
+            "a trigger passes no arguments: `${0}` takes the value that the variable `${0}` has at that moment; if it \
+             has none, the playbook cannot be called",
             parameter.name
         );
         let place = parameter.span.unwrap_or(playbook.title_span);
@@ -66,11 +66,11 @@ fn parameters(playbook: &Playbook, diagnostics: &mut Vec<Diagnostic>) {
 /// A semantic trigger that says nearly what a condition could say.
 fn could_be_condition(trigger: &Trigger, diagnostics: &mut Vec<Diagnostic>) {
     let near = (trigger.kind == TriggerKind::Semantic).then(|| near_condition(&trigger.text)).flatten();
-    let message = "this trigger is judged by the classifier, but it could be a condition";
+    let message = "the classifier judges this trigger, but it could be a condition";
     let warning = Diagnostic::warning("semantic-could-be-condition", trigger.span, message);
     diagnostics.extend(near.map(|near| match near {
         NearCondition::Wording(wording) => {
-            let advice = format!("write `{wording}`: that is judged without a model");
+            let advice = format!("write `{wording}`, which needs no model");
             // Of a text with a list below it the first line stands there alone.
             if trigger.text.contains('\n') {
                 warning.with_note(advice)

@@ -41,7 +41,7 @@ pub(crate) fn check_unused(program: &Program, diagnostics: &mut Vec<Diagnostic>)
         }
     }
     for playbook in program.playbooks.iter().filter(|playbook| !used[playbook.id.0 as usize]) {
-        let message = format!("nobody calls or triggers `{}`", playbook.name);
+        let message = format!("nothing calls or triggers `{}`", playbook.name);
         let warning = Diagnostic::warning("never-called", playbook.title_span, message);
         diagnostics.push(warning.with_note("call it, give it a trigger, or write `public: true` under its heading"));
     }

@@ -148,7 +148,7 @@ pub(super) fn misspelt<'a>(
             let capital = word.starts_with(char::is_uppercase);
             let first = known.chars().next().map_or(0, char::len_utf8);
             let known = if capital { known[..first].to_uppercase() + &known[first..] } else { known.to_owned() };
-            let why = format!("`{word}` is no word that is read here; `{known}` is one");
+            let why = format!("`{word}` is not understood here; `{known}` is");
             (at, at + word.len(), known, why)
         };
         known.map(repair).collect::<Vec<_>>()
@@ -183,7 +183,7 @@ pub(super) fn slips(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
     let signs = if line.text.contains(['=', '>']) { &SIGNS[..] } else { &[] };
     words.iter().chain(signs).chain(&[("$ ", "$")]).filter_map(move |(sign, meant)| {
         let at = line.text.find(sign)?;
-        let why = format!("`{}` is not read here; `{}` is", sign.trim(), meant.trim());
+        let why = format!("`{}` is not understood here; `{}` is", sign.trim(), meant.trim());
         Some((at, at + sign.len(), (*meant).to_owned(), why))
     })
 }
@@ -230,7 +230,7 @@ fn calls<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item =
     let whole = line.trim_end_marks().text.len().max(end);
     let is_known = around.names.is_callable(around.agent, &line.text[start..end]);
     let arguments = rest.trim().trim_end_matches(['.', ']', ')']).trim_start_matches(['[', '(', ' ']);
-    let why = "the arguments of a call stand in brackets, with a comma between them";
+    let why = "put the arguments of a call in brackets, separated by commas";
     let separate =
         |text: &str| text.replace("\" \"", "\", \"").replace(" \"", ", \"").replace(" $", ", $").replace(",,", ",");
     let texts = is_known.then(|| [arguments.to_owned(), separate(arguments)]);
@@ -280,7 +280,7 @@ fn without_sign<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator
         let is_loops = after.starts_with("in $") && (before.ends_with("each") || before.ends_with("every"));
         let is_known = if asks { has_type(after) } else { is_loops || around.names.is_variable(word) };
         let is_name = scan_name(word) == word.len() && !line.text[..at].ends_with(['$', '.']);
-        let why = || (at, at, "$".to_owned(), format!("without `$` this is no variable: `${word}`"));
+        let why = || (at, at, "$".to_owned(), format!("without `$` this is not a variable: `${word}`"));
         (is_name && (is_assigned || is_known)).then(why)
     })
 }
@@ -295,7 +295,7 @@ fn remark(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
     let text = line.trim_end_marks().text;
     let inside = text.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(_, inside)| inside);
     let is_remark = |inside: &&str| !inside.contains(['$', '"', '(', ')']);
-    let why = "what stands in brackets is left to the model, and the line with it; a remark stands after `//`";
+    let why = "text in brackets is left to the model, and the whole line with it; put a remark after `//`";
     inside.filter(is_remark).into_iter().map(move |inside| {
         let from = text.len() - inside.len() - 2;
         (from, line.text.len(), format!("// {inside}"), why.to_owned())
@@ -316,7 +316,7 @@ fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> us
             other > 0 && one + other > before
         },
     )?;
-    let message = "two things to do stand on one line, so the model does both; give each a line of its own".to_owned();
+    let message = "this line has two actions, so the model does both; give each a line of its own".to_owned();
     let capital = second.text.chars().next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let second = format!("{capital}{}", &second.text[second.text.chars().next().map_or(0, char::len_utf8)..]);
     Some(Near {

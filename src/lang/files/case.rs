@@ -77,7 +77,7 @@ impl Read<Case> {
             }
             let is_placed = first.span != Span::default();
             let place = if is_placed { program.sources.place(first.span) + ": " } else { String::new() };
-            return wrong(format!("the program has an error: {place}{}", first.message), "mend the program first");
+            return wrong(format!("the program has an error: {place}{}", first.message), "fix the program first");
         }
         match &self.file {
             Case::Test(test) => test.unknown_names(&self.mentions, program, world),

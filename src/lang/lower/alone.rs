@@ -124,7 +124,7 @@ fn unreachable_lines(playbook: &Playbook) -> Vec<Diagnostic> {
         }
         let mut warning = Diagnostic::warning("unreachable-line", step.span, "this line can't be reached");
         if let Some(before) = before {
-            warning = warning.with_place(before.span, "nothing goes on behind this line");
+            warning = warning.with_place(before.span, "nothing continues after this line");
         }
         found.push(warning);
     }

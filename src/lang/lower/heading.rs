@@ -51,7 +51,7 @@ pub(crate) fn read_heading(title: &str, span: Span, diagnostics: &mut Vec<Diagno
             }
         }
     } else if !returns.is_empty() {
-        let message = format!("`{returns}` behind the parameters can't be read; write `-> type` or nothing");
+        let message = format!("`{returns}` after the parameters can't be read; write `-> type` or nothing");
         diagnostics.push(Diagnostic::error("bad-signature", place(returns), message));
     }
     heading
@@ -127,7 +127,7 @@ fn read_parameters(
                 if let Some(first) = parameters.iter().find(|other| other.name == parameter.name)
                     && let (Some(here), Some(there)) = (parameter.span, first.span)
                 {
-                    let message = format!("parameter `${}` stands twice; rename one", parameter.name);
+                    let message = format!("there are two parameters `${}`; rename one", parameter.name);
                     let error = Diagnostic::error("duplicate-parameter", here, message);
                     diagnostics.push(error.with_place(there, "first here"));
                 }
@@ -189,7 +189,7 @@ fn read_parameter<'a>(
             .map_err(|error| (source, format!("the default of `{named}` can't be read: {}", error.message)))?;
         let value = expr.as_constant();
         written_default = source[..length].trim();
-        default = Some(value.ok_or((source, format!("the default of `{named}` has to be a literal")))?);
+        default = Some(value.ok_or((source, format!("the default of `{named}` must be a literal")))?);
         at = skip(at + 1 + length);
     }
     if let Some(default) = &default

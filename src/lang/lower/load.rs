@@ -221,7 +221,7 @@ impl Files {
             return;
         }
         if self.files.len() + self.plans.len() >= MAX_FILES {
-            let message = format!("a program has at most {MAX_FILES} files; import less");
+            let message = format!("a program has at most {MAX_FILES} files; import fewer");
             self.diagnostics.push(Diagnostic::error("too-many-files", span, message));
             return;
         }
@@ -254,7 +254,7 @@ impl Files {
             let mut error =
                 Diagnostic::error("import-cycle", span, format!("`{path}` imports this file; remove one import"));
             if let Some(back) = back {
-                error = error.with_place(back, "the way back begins here");
+                error = error.with_place(back, "the cycle begins here");
             }
             self.diagnostics.push(error);
             return;
@@ -294,7 +294,8 @@ fn marks_without_space(file: FileId, text: &str) -> Vec<Diagnostic> {
         let n_marks = words.len() - title.len();
         if !in_fence && line.starts_with("##") && n_marks <= 6 && title.starts_with(char::is_alphabetic) {
             let span = Span::new(file, at, at + words.len());
-            let warning = Diagnostic::warning("heading-without-space", span, "without a space after `#` this is text");
+            let warning =
+                Diagnostic::warning("heading-without-space", span, "without a space after `#` this is not a heading");
             let marks = &words[..n_marks];
             found.push(warning.with_fix(format!("write `{marks} {title}`"), span, format!("{marks} {title}")));
         }
@@ -311,7 +312,8 @@ fn lost_settings(tree: &FileTree, text: &str) -> Option<Diagnostic> {
     }
     let first = tree.preamble.body.metadata.first()?;
     let key = text.get(first.key.range()).unwrap_or("");
-    let message = format!("`{key}:` has no effect here: it belongs between two lines of `---` that begin the file");
+    let message =
+        format!("`{key}:` has no effect here: it belongs between two `---` lines at the beginning of the file");
     Some(Diagnostic::error(FRONT_MATTER, first.key.to(first.value), message))
 }
 

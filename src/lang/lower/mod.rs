@@ -187,7 +187,7 @@ fn read_plans(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<Plan>
         diagnostics.extend(found);
         let Some(plan) = plan else { continue };
         if let Some(first) = plans.iter().find(|first| first.name == plan.name) {
-            let message = format!("two plans are called `{}`; rename one of the files", plan.name);
+            let message = format!("there are two plans `{}`; rename one of the files", plan.name);
             let error = Diagnostic::error("duplicate-plan", file.import.unwrap_or(plan.span), message);
             diagnostics.push(error.with_place(Span { end: first.span.start, ..first.span }, "the other one"));
         }
@@ -244,7 +244,7 @@ fn check_duplicates(plans: &[AgentPlan<'_>], drafts: &[PlaybookDraft<'_>], diagn
         let span = plan.agent.title_span;
         let first = *agents.entry(&plan.agent.name).or_insert(span);
         if first != span {
-            let message = format!("agent `{}` stands twice; rename one", plan.agent.name);
+            let message = format!("there are two agents `{}`; rename one", plan.agent.name);
             diagnostics.push(Diagnostic::error("duplicate-agent", span, message).with_place(first, "first here"));
         }
     }
@@ -253,7 +253,7 @@ fn check_duplicates(plans: &[AgentPlan<'_>], drafts: &[PlaybookDraft<'_>], diagn
         let span = playbook.title_span;
         let first = *playbooks.entry((playbook.agent, &*playbook.name)).or_insert(span);
         if first != span {
-            let message = format!("playbook `{}` stands twice in its agent; rename one", playbook.name);
+            let message = format!("this agent has two playbooks `{}`; rename one", playbook.name);
             diagnostics.push(Diagnostic::error("duplicate-playbook", span, message).with_place(first, "first here"));
         }
     }
@@ -342,7 +342,7 @@ pub(crate) fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) ->
             });
         }
         if let Some(first) = first.get(setting.key.as_str()) {
-            let message = format!("`{}` is set in another file already; this one has no effect", setting.key);
+            let message = format!("`{}` is already set in another file; this one has no effect", setting.key);
             let warning = Diagnostic::warning("duplicate-setting", setting.span, message);
             diagnostics.push(warning.with_place(*first, "this one counts"));
             continue;

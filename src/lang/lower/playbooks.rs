@@ -87,13 +87,13 @@ impl<'a> PlaybookDraft<'a> {
         let items: Vec<&ItemTree> = self.sections(SectionKind::Steps).flat_map(|section| &section.items).collect();
         let mode = if items.is_empty() || self.goal { Mode::Goal } else { Mode::Steps };
         if let (true, Some(section)) = (items.is_empty(), self.sections(SectionKind::Steps).next()) {
-            let message = "no lines stand under this heading, so the playbook runs in goal mode";
+            let message = "this heading has no lines, so the playbook runs in goal mode";
             let warning = Diagnostic::warning("no-steps", section.heading.title, message);
             diagnostics.push(warning.with_note("write each line as a list item: `- Ask user for $name`"));
         }
         for (index, section) in tree.sections.iter().enumerate() {
             if let Some(first) = tree.sections[..index].iter().find(|first| first.kind == section.kind) {
-                let message = "this playbook has such a section already; what stands in both is read as one";
+                let message = "this playbook already has such a section; both are read as one";
                 let warning = Diagnostic::warning("section-twice", section.heading.title, message);
                 diagnostics.push(warning.with_place(first.heading.title, "the first one"));
             }
@@ -109,7 +109,7 @@ impl<'a> PlaybookDraft<'a> {
             let above = tree.sections.iter().map(|section| section.heading.marks);
             let above = above.filter(|marks| marks.start < import.span.start).max_by_key(|marks| marks.start);
             if above.is_some_and(|marks| steps_spans.contains(&marks)) {
-                let message = "an import among the lines adds no lines here; what it holds joins the agent";
+                let message = "an import among the lines adds no lines here; its content joins the agent";
                 let warning = Diagnostic::warning("import-in-steps", import.span, message);
                 diagnostics.push(warning.with_note("write the imported lines as a playbook and call it"));
             }
@@ -117,7 +117,8 @@ impl<'a> PlaybookDraft<'a> {
         let mut text = tree.body.text.clone();
         for section in self.sections(SectionKind::Steps).filter(|_| mode == Mode::Steps) {
             for piece in &section.other {
-                let message = "this text is no list item, so it is no line; it is kept as part of the description";
+                let message =
+                    "this text is not a list item, so it is not a line; it is kept as part of the description";
                 diagnostics.push(Diagnostic::warning("text-in-steps", *piece, message));
             }
             text.extend(&section.other);
@@ -178,7 +179,7 @@ fn warn_of_near_headings(tree: &PlaybookTree, source: &str, diagnostics: &mut Ve
     for heading in &tree.body.unknown_headings {
         let title = source.get(heading.title.range()).unwrap_or("");
         if let Some(known) = nearest(title, ["Steps", "Triggers", "Notes"].into_iter()) {
-            let message = "this heading is none of Triggers, Steps and Notes; what stands under it is description";
+            let message = "this heading is not Triggers, Steps or Notes; the text under it is part of the description";
             let warning = Diagnostic::warning("unknown-heading", heading.title, message);
             diagnostics.push(warning.with_fix(format!("write `{known}`"), heading.title, known));
         }

@@ -69,7 +69,7 @@ fn read_settings(source: &str, span: Span) -> Read<Vec<Setting>> {
         return Ok(Vec::new());
     };
     let NodeKind::Mapping(pairs) = &root.kind else {
-        let message = "front matter is no map; write `key: value` lines between the `---` lines";
+        let message = "front matter must be a map; write `key: value` lines between the `---` lines";
         let first_line = source.lines().next().unwrap_or("").trim_end();
         let start = span.start as usize;
         return Err(Box::new(error(Span::new(span.file, start, start + first_line.len()), message)));
@@ -160,11 +160,11 @@ fn members(pairs: &[(Node, Node)]) -> Read<Map> {
     let mut members = Map::with_capacity(pairs.len());
     for (key, value) in pairs {
         let Some(name) = key.scalar() else {
-            return Err(Box::new(error(key.span, "a key is text, not a list or a map")));
+            return Err(Box::new(error(key.span, "a key must be text, not a list or a map")));
         };
         if let (index, Some(_)) = members.insert_full(name.text.as_str().into(), to_value(value)?) {
-            let twice = error(key.span, format!("the key `{}` stands twice", name.text));
-            return Err(Box::new(twice.with_place(pairs[index].0.span, "here for the first time")));
+            let twice = error(key.span, format!("the key `{}` appears twice", name.text));
+            return Err(Box::new(twice.with_place(pairs[index].0.span, "first given here")));
         }
     }
     Ok(members)
@@ -233,11 +233,12 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
         return Err("a declared variable needs a name; write `variables: {name: value}`".to_owned());
     }
     if crate::expr::scan_name(name) != name.len() {
-        return Err(format!("`{name}` is no name of a variable; use letters, digits and `_`"));
+        return Err(format!("`{name}` is not a valid variable name; use letters, digits and `_`"));
     }
     if let Some((key, near)) = value.as_map().and_then(misspelt) {
         return Err(format!(
-            "`{key}` of `${name}` is unknown; did you mean `{near}`? A map that is the value itself stands in `value: {{…}}`"
+            "`{key}` of `${name}` is unknown; did you mean `{near}`? If the map is the value itself, write `value: \
+             {{…}}`"
         ));
     }
     // A map with other keys is the value itself.
@@ -266,7 +267,7 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
 pub(crate) fn read_limits(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) -> FrameLimits {
     let mut limits = FrameLimits::default();
     let Value::Map(members) = &setting.value else {
-        let message = "limits are a map; write `limits: {tokens: 4000, turns: 6, seconds: 60}`";
+        let message = "limits must be a map; write `limits: {tokens: 4000, turns: 6, seconds: 60}`";
         diagnostics.push(Diagnostic::error("bad-limits", setting.span, message));
         return limits;
     };
@@ -295,7 +296,7 @@ pub(crate) fn read_limits(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) 
         };
         *slot = number;
         if number.is_none() {
-            let message = format!("limit `{key}` has to be a number above 0");
+            let message = format!("limit `{key}` must be a number above 0");
             diagnostics.push(Diagnostic::error("bad-limits", setting.span, message));
         }
     }
@@ -326,7 +327,7 @@ pub(crate) fn read_tools(
         let read: Vec<Arc<str>> =
             items.iter().filter_map(|item| item.as_str()).filter(|name| !name.is_empty()).map(Arc::from).collect();
         if read.len() != items.len() {
-            let message = "a list of tools holds names; write `tools: [LoadFile, \"mail.*\"]`";
+            let message = "a list of tools contains names; write `tools: [LoadFile, \"mail.*\"]`";
             diagnostics.push(Diagnostic::error("bad-tools", setting.span, message));
         }
         found.extend(read.iter().cloned());
@@ -348,7 +349,7 @@ pub(crate) fn read_tools(
     if let (ToolsOf::Part, Some(name)) = (of, single.first()) {
         let message = format!("`{name}:` has no effect here: an agent and a playbook only have `allow` and `deny`");
         let error = Diagnostic::error("bad-tools", setting.span, message);
-        diagnostics.push(error.with_note("what is decided about a single tool stands in `tools` of the front matter"));
+        diagnostics.push(error.with_note("rules for a single tool belong in `tools` of the front matter"));
     } else {
         found.append(&mut single);
     }

@@ -68,9 +68,9 @@ fn join<T: Copy + PartialEq + std::fmt::Display>(
 ) {
     match (*known, wanted) {
         (Some((before, first)), Some((now, span))) if before != now => {
-            let message = format!("the skill `{name}` has `{key}: {before}` already, and here `{key}: {now}`");
+            let message = format!("the skill `{name}` already has `{key}: {before}`, and here `{key}: {now}`");
             let error = Diagnostic::error("skill-mode", span, message).with_place(first, "the first one");
-            diagnostics.push(error.with_note("leave one of them out, or write the same in both"));
+            diagnostics.push(error.with_note("remove one of them, or write the same in both"));
         }
         (None, wanted) => *known = wanted,
         _ => {}
@@ -91,7 +91,7 @@ fn without_effect(files: &Files, file: FileId, wish: Wish) -> Option<Diagnostic>
         return None;
     }
     let message = "this has no effect: the skill runs as a goal, which has no lines";
-    let advice = if is_goal { "leave one of the two out" } else { "number in its text what is to be done in order" };
+    let advice = if is_goal { "remove one of the two" } else { "in its text, number what must be done in order" };
     Some(Diagnostic::warning("skill-mode", place, message).with_note(advice))
 }
 
@@ -104,7 +104,7 @@ fn named_skills<'s>(setting: &'s Setting, diagnostics: &mut Vec<Diagnostic>) -> 
             Value::Map(members) => named.extend(read_map(members, words, setting.span, diagnostics)),
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) => {
                 let place = words.first().map_or(setting.span, |(_, place)| *place);
-                let error = Diagnostic::error("bad-skill", place, "this is no name of a skill");
+                let error = Diagnostic::error("bad-skill", place, "this is not the name of a skill");
                 diagnostics.push(error.with_note("write a name, or a map: `{name: pdf-forms, mode: goal}`"));
             }
         }
@@ -129,7 +129,9 @@ fn read_map<'s>(
         let (key_place, place) = (place_of(at(key)), place_of(at(key).map(|at| at + 1)));
         match (&**key, value) {
             (NAME, Value::Str(_)) => {}
-            (NAME, _) => wrong(place, "the name of a skill is text".to_owned(), "write `name: pdf-forms`".to_owned()),
+            (NAME, _) => {
+                wrong(place, "the name of a skill must be text".to_owned(), "write `name: pdf-forms`".to_owned())
+            }
             (MODE, value) => {
                 let written = value.to_text();
                 match SkillMode::from_str(&written) {
@@ -139,19 +141,19 @@ fn read_map<'s>(
                             Some(near) => format!("did you mean `{near}`?"),
                             None => "write `steps`, `guide` or `goal`".to_owned(),
                         };
-                        wrong(place, format!("`{written}` is no mode of a skill"), note);
+                        wrong(place, format!("`{written}` is not a mode of a skill"), note);
                     }
                 }
             }
             (STRICT, Value::Bool(strict)) => wish.strict = Some((*strict, place)),
             (STRICT, value) => {
                 let message = format!("`strict` is `true` or `false`, not `{}`", value.to_text());
-                wrong(place, message, "write `strict: true` if no line may be left out".to_owned());
+                wrong(place, message, "write `strict: true` if no line may be skipped".to_owned());
             }
             (key, _) => {
                 let note = match nearest(key, KEYS.into_iter()) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => "there are `name`, `mode` and `strict`".to_owned(),
+                    None => "the keys are `name`, `mode` and `strict`".to_owned(),
                 };
                 wrong(key_place, format!("a skill has no key `{key}` here"), note);
             }
@@ -160,7 +162,7 @@ fn read_map<'s>(
     let name = members.get(NAME).and_then(Value::as_str);
     if !members.contains_key(NAME) {
         let place = words.first().map_or(whole, |(_, place)| *place);
-        wrong(place, "which skill this is about is not said".to_owned(), "write `{name: pdf-forms, …}`".to_owned());
+        wrong(place, "nothing says which skill this is about".to_owned(), "write `{name: pdf-forms, …}`".to_owned());
     }
     name.map(|name| (name, wish))
 }

@@ -237,31 +237,31 @@ fn limited(mut reading: Reading, is_more: bool) -> Reading {
 }
 
 fn nothing_nested(line: Span) -> Diagnostic {
-    let message = "nothing stands under this line, so nothing is done where it holds";
+    let message = "nothing is nested under this line, so nothing is done when it holds";
     Diagnostic::warning("nothing-nested", line, message)
-        .with_note("nest the lines that belong to it: the same indentation and two spaces more")
+        .with_note("nest the lines that belong to it: indent them by two more spaces")
 }
 
 /// A line that stands a little more to the left or right than the line before it on the same level.
 fn odd_indentation(line: Span, before: Span) -> Diagnostic {
-    let message = "this line is on the same level as the one before it, but indented otherwise";
+    let message = "this line is on the same level as the one before it, but indented differently";
     Diagnostic::warning("odd-indentation", line, message)
         .with_place(before, "before it")
-        .with_note("lines of one level begin in one column, those of the next level two spaces further on")
+        .with_note("lines of one level begin in the same column, those of the next level two spaces further in")
 }
 
 fn no_loop(line: Span) -> Diagnostic {
-    let message = "this line leaves a loop, and none stands around it; it is left to the model";
+    let message = "this line leaves a loop, but it is not inside one; it is left to the model";
     Diagnostic::warning("no-loop-around", line, message)
         .with_note("nest it under the loop, or write `Stop` to end the playbook")
 }
 
 fn nearly_understood(near: Near, source: &str) -> Diagnostic {
     let warning = Diagnostic::warning("nearly-understood", near.place, near.message);
-    let warning = warning.with_note(format!("it is left to the model; a line that is read: `{}`", near.wording));
+    let warning = warning.with_note(format!("it is left to the model; a line that is understood: `{}`", near.wording));
     // In a line with emphasis places are not as exact.
     match near.repair.filter(|(old, _)| source.get(near.place.range()) == Some(old)) {
-        Some((old, new)) if new.trim().is_empty() => warning.with_fix(format!("leave `{old}` out"), near.place, new),
+        Some((old, new)) if new.trim().is_empty() => warning.with_fix(format!("remove `{old}`"), near.place, new),
         Some((_, new)) => warning.with_fix(format!("write `{}`", new.trim()), near.place, new),
         None => warning,
     }
@@ -288,7 +288,7 @@ fn resolve_else_arms(steps: &mut [Step], diagnostics: &mut Vec<Diagnostic>) {
             }
             (Arm::ElseIf | Arm::Else, None) => {
                 step.explicit = false;
-                let message = "no `If` stands directly before this line; it is left to the model";
+                let message = "there is no `If` directly before this line; it is left to the model";
                 diagnostics.push(Diagnostic::warning("else-without-if", step.span, message));
             }
             (Arm::ElseIf, Some(all_read)) => {

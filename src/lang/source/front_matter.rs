@@ -61,7 +61,7 @@ fn find_lost(text: &str, from: usize) -> Option<(Range<usize>, &'static str)> {
                 let mark = text[at..end].trim_end();
                 let advice = match mark {
                     "---" if at == from => "it is not closed; write `---` on a line of its own below it",
-                    "---" => "it has to begin in the first line; take out what stands above it",
+                    "---" => "it must begin on the first line; remove what is above it",
                     _ => "write `---` on lines of their own above and below it, and `key: value` between them",
                 };
                 return Some((at..at + mark.len(), advice));

@@ -20,26 +20,30 @@ pub struct Key {
 pub const FRONT_MATTER: &[Key] = &[
     open(
         "classifier",
-        "what judges triggers in words; else the session's model if it is a live one, or `rules`",
+        "the classifier, which judges triggers in words; default: the session's model if it is live, otherwise `rules`",
         &["off", "model", "rules"],
         "model:openai:gpt-4.1-mini",
     ),
-    open("import", "a file that is brought in, or a list of them; paths are relative to this one", &[], "[other.md]"),
+    open("import", "a file to import, or a list of them; paths are relative to this file", &[], "[other.md]"),
     open(
         "limits",
-        "bounds of a session, by the names of `[limits]` in `playhouse.toml`; else those that stand there",
+        "the limits of a session, by the names of `[limits]` in `playhouse.toml`; default: the limits there",
         &[],
         "{turns: 200, tokens: 100000}",
     ),
     open("mcp", "MCP servers by name; their tools are called as `NAME.tool`", &[], "{docs: {url: \"https://…\"}}"),
     open(
         "model",
-        "the model of a session, if the command line names none; else that of `playhouse.toml`, or one that is found",
+        "the model of a session, unless the command line names one; default: that of `playhouse.toml`, or one found",
         &["auto", "embedded"],
         "openai:gpt-4.1-mini",
     ),
-    open("name", "the agent's name in a file without a heading; else the file's", &[], "Help desk"),
-    closed("playhouse", "whether this file is a playbook for editors and `playhouse fmt`; else its text tells", TRUTH),
+    open("name", "the agent's name in a file without a heading; default: the name of the file", &[], "Help desk"),
+    closed(
+        "playhouse",
+        "whether this file is a playbook, for editors and `playhouse fmt`; default: its text decides",
+        TRUTH,
+    ),
     open(
         "plugins",
         "plugins by name, each a folder or a map with `path`; their commands are called as `NAME.command`",
@@ -54,24 +58,24 @@ pub const FRONT_MATTER: &[Key] = &[
     ),
     closed(
         "resume",
-        "whether a playbook that others ran above goes on with its chat or begins a new one; else `continue`",
+        "whether a playbook that others ran above continues its chat or begins a new one; default: `continue`",
         &["continue", "fresh"],
     ),
     open(
         "skills",
         "Agent Skills by their names, as `playhouse skills list` shows them, or maps with `name`, `mode` (`steps`, `guide`, \
-         `goal`) and `strict`; they are brought in like files",
+         `goal`) and `strict`; they are imported like files",
         &[],
         "[pdf-forms, {name: tea, strict: true}]",
     ),
     closed(
         "starts_in_think",
-        "whether replies of the model begin inside a think block; else what is known of the model, or `false`",
+        "whether the model's replies begin inside a think block; default: what is known of the model, or `false`",
         TRUTH,
     ),
     open(
         "tools",
-        "which tools are called (`allow`, `deny`), and rules for single ones; else all",
+        "which tools the program may call (`allow`, `deny`), and rules for single tools; default: all",
         &[],
         "{deny: [SaveFile], mail.send: {approval: ask}}",
     ),
@@ -86,31 +90,40 @@ pub const AGENT: &[Key] = &[
     old("model"),
     old("remote"),
     old("startup_mode"),
-    open("tools", "the only tools that its playbooks call, or `deny` and a list; else all", &[], SOME_TOOLS),
+    open("tools", "the only tools that its playbooks may call, or `deny` and a list; default: all", &[], SOME_TOOLS),
     open("variables", VARIABLES, &[], A_VARIABLE),
 ];
 
 /// Those of a playbook's metadata.
 pub const PLAYBOOK: &[Key] = &[
     old("cli_entry"),
-    closed("execution_mode", "`react` is goal mode, though there are steps; else steps are done in order", &["react"]),
+    closed(
+        "execution_mode",
+        "`react` is goal mode, even if there are steps; default: the steps are done in order",
+        &["react"],
+    ),
     old("export"),
     old("exported"),
     old("hidden"),
     open(
         "limits",
-        "how many `tokens`, `turns` and `seconds` it may take with all it calls, and what it then gives (`return`) or is \
-         replaced by (`call`); else no limits, and at one it fails",
+        "how many `tokens`, `turns` and `seconds` it may take with all its calls, and what it then returns (`return`) or \
+         calls instead (`call`); default: no limits, and it fails at a limit",
         &[],
         "{turns: 6, seconds: 120, return: \"enough\"}",
     ),
     old("meeting"),
     old("model"),
     old("optional_attendees"),
-    closed("public", "whether other agents and MCP clients may call it; else `false`", TRUTH),
+    closed("public", "whether other agents and MCP clients may call it; default: `false`", TRUTH),
     old("required_attendees"),
-    closed("strict", "whether a reply that leaves lines out is cut, or this is only told; else `true`", TRUTH),
-    open("tools", "the only tools that it calls, or `deny` and a list; else those of its agent", &[], SOME_TOOLS),
+    closed("strict", "whether a reply that skips lines is cut, or this is only reported; default: `true`", TRUTH),
+    open(
+        "tools",
+        "the only tools that it may call, or `deny` and a list; default: those of its agent",
+        &[],
+        SOME_TOOLS,
+    ),
 ];
 
 const TRUTH: &[&str] = &["true", "false"];
@@ -118,7 +131,7 @@ const TRUTH: &[&str] = &["true", "false"];
 const SOME_TOOLS: &str = "[mail.send, Now]";
 
 const VARIABLES: &str =
-    "names with what they are at first: a value, or a map with `type`, `value`, `secret` and `description`";
+    "names with their first values: a value, or a map with `type`, `value`, `secret` and `description`";
 
 const A_VARIABLE: &str = "{cart: {type: list, value: []}}";
 

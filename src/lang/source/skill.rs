@@ -98,7 +98,7 @@ impl Skill {
         let n_lines = text.lines().count();
         if n_lines > MAX_LINES {
             let message = format!("this text has {n_lines} lines, and all of them are read at each call");
-            let advice = format!("keep it below {MAX_LINES}, and name files beside it for what is needed seldom");
+            let advice = format!("keep it below {MAX_LINES}, and move what is rarely needed into files beside it");
             let top = Span::new(file, body.range().start, body.range().start);
             skill.findings.push(Diagnostic::warning("skill-long", top, message).with_note(advice));
         }
@@ -205,12 +205,14 @@ impl Skill {
         }
         let is_plain = name.chars().all(|c| (c.is_alphanumeric() || c == '-') && c.to_lowercase().eq([c]));
         if !is_plain || name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-            let message =
-                format!("`{name}` is no name of a skill: small letters and digits, with single hyphens between");
+            let message = format!(
+                "`{name}` is not a valid skill name: use lower-case letters and digits, with single hyphens between \
+                 them"
+            );
             self.add_finding("skill-name", "name", message);
         }
         if name != folder && !folder.is_empty() {
-            let message = format!("this skill is called `{name}`, and its folder `{folder}`; give both one name");
+            let message = format!("this skill is called `{name}`, and its folder `{folder}`; give both the same name");
             self.add_finding("skill-folder", "name", message);
         }
         self.name = name;
@@ -238,7 +240,7 @@ impl Skill {
         for Field { key, place, .. } in &self.fields {
             if !KEYS.split(' ').any(|known| known == key) {
                 let message =
-                    format!("`{key}` is no key of the format; what is for one program alone stands below `metadata`");
+                    format!("`{key}` is not a key of the format; put what is for one program only under `metadata`");
                 self.findings.push(Diagnostic::warning("skill-field", *place, message));
             }
         }
@@ -246,7 +248,7 @@ impl Skill {
         let lost: Vec<&Field> = self.fields.iter().filter(is_lost).collect();
         if let Some(first) = lost.first() {
             let keys = lost.iter().map(|field| format!("`{}`", field.key)).collect::<Vec<_>>().join(", ");
-            let message = format!("{keys}: another program follows this; here it changes nothing");
+            let message = format!("{keys}: another program follows this; it has no effect here");
             self.findings.push(Diagnostic::warning("skill-not-followed", first.place, message));
         }
     }
@@ -264,9 +266,9 @@ fn read_fields(file: FileId, text: &str, range: Range<usize>, findings: &mut Vec
         return pairs.iter().filter_map(|(key, value)| field(key, value)).collect();
     }
     let fault = errors.into_iter().next().map(|error| (error.span, error.message));
-    let no_map = || (Span::new(file, range.start, range.start), "front matter is no map".to_owned());
+    let no_map = || (Span::new(file, range.start, range.start), "front matter must be a map".to_owned());
     let (place, message) = fault.unwrap_or_else(no_map);
-    let advice = "it is read as it is meant, as far as that can be told; put texts with `: ` or `#` in quotes";
+    let advice = "it is read as well as possible; put texts with `: ` or `#` in quotes";
     findings.push(Diagnostic::warning("skill-yaml", place, message).with_note(advice));
     let quoted = quoted(source);
     let (root, errors) = yaml::parse(&quoted, file, MAX_NESTING, &|_| range.start);
@@ -297,7 +299,7 @@ fn beyond_the_format(root: &Node, text: &str) -> Vec<Diagnostic> {
     while let Some(node) = pending.pop() {
         let is_collection = !matches!(node.kind, NodeKind::Scalar(_) | NodeKind::Unread);
         if is_collection && text[node.span.range()].starts_with(['[', '{']) {
-            let message = "lists and maps in brackets are no part of the format; write each item on a line of its own";
+            let message = "lists and maps in brackets are not part of the format; write each item on a line of its own";
             findings.push(Diagnostic::warning("skill-yaml", node.span, message));
             continue;
         }
@@ -308,11 +310,7 @@ fn beyond_the_format(root: &Node, text: &str) -> Vec<Diagnostic> {
                 for (key, value) in pairs {
                     let name = key.scalar().map(|scalar| scalar.text.as_str());
                     if name.is_some_and(|name| !known.insert(name)) {
-                        findings.push(Diagnostic::warning(
-                            "skill-yaml",
-                            key.span,
-                            "this key stands here for the second time",
-                        ));
+                        findings.push(Diagnostic::warning("skill-yaml", key.span, "this key appears a second time"));
                     }
                     pending.extend([key, value]);
                 }

@@ -80,7 +80,7 @@ pub(super) async fn answer(
     match standing.asked.filter(|asked| asked.call == call) {
         None => return Err(SendError::Refused(Refusal::NotAsked(call)).into()),
         Some(asked) if !server.may_answer(&caller, asked.by_tool) => {
-            return Err(Problem::forbidden("this is asked of operators: a token with the role operator answers it"));
+            return Err(Problem::forbidden("only an operator may answer this; send a token with the role operator"));
         }
         Some(_) => {}
     }

@@ -113,13 +113,13 @@ fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, Problem> {
     if let Ok(read) = serde_json::from_slice(bytes) {
         return Ok(read);
     }
-    let json: Json =
-        serde_json::from_slice(bytes).map_err(|error| Problem::bad(format!("this is no JSON: {error}"), Vec::new()))?;
+    let json: Json = serde_json::from_slice(bytes)
+        .map_err(|error| Problem::bad(format!("this is not JSON: {error}"), Vec::new()))?;
     let mut generator = SchemaGenerator::default();
     let schema = generator.root_schema_for::<T>();
     let mut errors = Vec::new();
     check(&json, &schema, &schema, "", &mut errors);
-    let detail = "the body has another shape than this route takes; /openapi.json has it";
+    let detail = "the body does not have the form that this route takes; /openapi.json has it";
     if !errors.is_empty() {
         return Err(Problem::bad(detail, errors));
     }
@@ -147,7 +147,7 @@ fn check(value: &Json, schema: &Schema, root: &Schema, pointer: &str, errors: &m
         let wanted: Vec<&str> = types.into_iter().filter(|wanted| *wanted != "null").collect();
         return wrong(
             pointer.to_owned(),
-            format!("this is {}, and {} is wanted", with_article(found), wanted.join(" or ")),
+            format!("this is {}, but {} is expected", with_article(found), wanted.join(" or ")),
         );
     }
     if let Some(choices) = schema.get("enum").and_then(Json::as_array)
@@ -167,7 +167,7 @@ fn check(value: &Json, schema: &Schema, root: &Schema, pointer: &str, errors: &m
     let is_closed = schema.get("additionalProperties") == Some(&Json::Bool(false));
     for (name, _) in members.iter().filter(|(name, _)| is_closed && !properties.contains_key(*name)) {
         let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-        wrong(at(pointer, name), format!("there is no such field; there are {}", known.join(", ")));
+        wrong(at(pointer, name), format!("there is no such field; the fields are {}", known.join(", ")));
     }
     for name in schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
         if !members.contains_key(name) {

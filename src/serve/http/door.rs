@@ -65,7 +65,7 @@ pub(super) async fn login(
     let found = server.residents.ledger().token(hash).await?;
     if found.is_none_or(|token| token.expires.is_some_and(|expires| expires <= server.residents.now())) {
         server.limits.wrong_token(peer.0)?;
-        return Err(Problem::unauthorized("this token is not known here, or its time is over; ask for another one"));
+        return Err(Problem::unauthorized("this token is unknown here, or has expired; ask for another one"));
     }
     let cookie = server.cookies.make(&hash, server.residents.now(), &headers);
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
@@ -128,11 +128,11 @@ pub(super) async fn metrics(State(server): State<Arc<Server>>) -> impl IntoRespo
 }
 
 pub(super) async fn nowhere(uri: Uri) -> Problem {
-    Problem::not_found(format!("there is no {}; /openapi.json lists what there is", uri.path()))
+    Problem::not_found(format!("there is no {}; /openapi.json lists all routes", uri.path()))
 }
 
 pub(super) async fn no_method(method: Method, uri: Uri) -> Problem {
-    Problem::no_method(format!("{} is not for {method}; /openapi.json lists what there is", uri.path()))
+    Problem::no_method(format!("{} does not take {method}; /openapi.json lists all routes", uri.path()))
 }
 
 /// A panic ends one request and no other.

@@ -62,7 +62,7 @@ fn check(server: &Server, request: &Request) -> Result<Option<OfOwnPage>, Proble
     let host = text(header::HOST).or_else(|| request.uri().authority().map(Authority::as_str)).unwrap_or_default();
     if !server.is_own_host(host) {
         return Err(Problem::misdirected(format!(
-            "this server is not {host:?}; ask for it by a name it has, or add that name to `hosts` under [serve] in \
+            "this server is not {host:?}; use one of its names, or add this one to `hosts` under [serve] in \
              playhouse.toml"
         )));
     }
@@ -77,7 +77,7 @@ fn check(server: &Server, request: &Request) -> Result<Option<OfOwnPage>, Proble
     match is_allowed && !is_foreign {
         true => Ok(is_same.then_some(OfOwnPage)),
         false => Err(Problem::forbidden(
-            "another site has made this request; add it to `origins` under [serve] in playhouse.toml if it may",
+            "another site made this request; if you trust it, add it to `origins` under [serve] in playhouse.toml",
         )),
     }
 }

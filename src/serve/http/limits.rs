@@ -49,7 +49,7 @@ impl<K: Clone + Eq + Hash> PerMinute<K> {
         self.limiter.check_key(key).map_err(|until| {
             let seconds = until.wait_time_from(DefaultClock::default().now()).as_secs() + 1;
             let PerMinute { limit, what, .. } = self;
-            Problem::too_many(format!("{limit} {what} are taken in a minute; try again in {seconds} s"), seconds)
+            Problem::too_many(format!("the limit is {limit} {what} per minute; try again in {seconds} s"), seconds)
         })
     }
 }

@@ -37,7 +37,7 @@ async fn admit(State(dispatch): State<Arc<dyn Dispatch>>, request: Request, next
         return next.run(request).await;
     }
     let detail =
-        "this is for the other nodes, which have the same secret; see that PLAYHOUSE_NODE_SECRET is one for all";
+        "this is for the other nodes, which have the same secret; set the same PLAYHOUSE_NODE_SECRET on all of them";
     Problem::forbidden(detail).into_response()
 }
 

@@ -87,7 +87,7 @@ fn fault(path: &str) -> Json {
         }),
         _ => json!({"application/problem+json": of("Problem")}),
     };
-    json!({"description": "What is wrong, and the next step", "content": content})
+    json!({"description": "What is wrong, and what to do next", "content": content})
 }
 
 fn openai_error() -> Json {

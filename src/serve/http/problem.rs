@@ -95,7 +95,7 @@ impl Problem {
 
     /// Something else is there.
     pub(crate) fn conflict(detail: impl Into<String>) -> Problem {
-        Problem::new(("conflict", StatusCode::CONFLICT, "This does not fit what is there"), detail)
+        Problem::new(("conflict", StatusCode::CONFLICT, "This conflicts with the current state"), detail)
     }
 
     /// More bytes than are taken.
@@ -252,9 +252,7 @@ impl From<SessionError> for Problem {
 impl From<SendError> for Problem {
     fn from(error: SendError) -> Problem {
         match error {
-            SendError::Gone(_) => {
-                Problem::conflict("the session is over and takes nothing more; begin a new one, or fork it")
-            }
+            SendError::Gone(_) => Problem::conflict("the session is over; begin a new one, or fork it"),
             SendError::TooLarge { .. } => Problem::too_large(error.to_string()),
             SendError::Busy | SendError::Refused(Refusal::TooManyWait) => Problem::unavailable(error.to_string(), 2),
             SendError::Refused(Refusal::AnotherText(_)) => Problem::conflict(error.to_string()),

@@ -109,7 +109,7 @@ async fn begin(
         .into_iter()
         .map(|(name, value)| Ok((Arc::from(name), serde_json::from_value(value)?)))
         .collect::<Result<_, serde_json::Error>>()
-        .map_err(|error| Problem::bad(format!("an argument is no value: {error}"), Vec::new()))?;
+        .map_err(|error| Problem::bad(format!("an argument is not a value: {error}"), Vec::new()))?;
     let beginning = Beginning {
         program: program.as_str().into(),
         id,
@@ -192,7 +192,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Problem> {
     let served = server.find(&caller, &id).await?;
     if served.owner != caller.name && caller.role < Role::Admin {
-        return Err(Problem::forbidden("only its owner and an admin delete a session"));
+        return Err(Problem::forbidden("only its owner or an admin may delete a session"));
     }
     server.residents.delete(&served.session).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -145,7 +145,7 @@ pub(super) fn text_of(time: Timestamp) -> String {
 pub(super) fn check_text(text: &str) -> Result<(), Problem> {
     match text.len() {
         n if n > MAX_TEXT => Err(Problem::too_large(format!(
-            "the text has {n} bytes, and {MAX_TEXT} are taken; put it into a file that a tool can read"
+            "the text has {n} bytes, but the limit is {MAX_TEXT}; put it into a file that a tool can read"
         ))),
         _ if text.trim().is_empty() => Err(Problem::unprocessable("the text is empty; say something")),
         _ => Ok(()),

@@ -8,10 +8,10 @@ type Entry = (&'static str, &'static str, &'static str);
 /// Everything that begins with `/` and is ours.
 const COMMANDS: [Entry; 6] = [
     ("stack", "", "the playbooks that are being executed, the current one first"),
-    ("vars", "[NAME]", "the variables, and who set them where; of one the whole value"),
+    ("vars", "[NAME]", "the variables, and what set them where; with NAME, its whole value"),
     ("why", "[TRIGGER]", "why a trigger fired or did not"),
-    ("restart", "", "leaves this session and begins a new one with the program's text as it is now"),
-    ("quit", "", "leaves; the session is kept (Ctrl-D does the same)"),
+    ("restart", "", "leaves this session and starts a new one with the program's current text"),
+    ("quit", "", "leaves; the session is saved (Ctrl-D does the same)"),
     ("help", "", "this list"),
 ];
 
@@ -62,13 +62,15 @@ pub(crate) fn read(line: &str) -> Line<'_> {
         "help" => Command::Help,
         _ if argument.is_none() && is_word(word) => {
             let list = names().collect::<Vec<_>>().join(", ");
-            return Line::Wrong(format!("there is no /{word}; there are {list}; to send it as it is, write //{word}"));
+            return Line::Wrong(format!(
+                "there is no /{word}; the commands are {list}; to send it as it is, write //{word}"
+            ));
         }
         _ => return Line::Message(Cow::Borrowed(line)),
     };
     match argument {
         None => Line::Command(command),
-        Some(_) => Line::Wrong(format!("/{word} takes nothing behind it; to send the line as it is, write /{trimmed}")),
+        Some(_) => Line::Wrong(format!("/{word} takes nothing after it; to send the line as it is, write /{trimmed}")),
     }
 }
 
@@ -95,15 +97,15 @@ pub(crate) fn debugger_names() -> impl Iterator<Item = String> {
 /// The answer to `/help` in a debugger's console.
 pub(crate) fn debugger_help() -> String {
     let other = "  while the program waits for the user, everything else is the user's message (//text sends `/text`);\n  \
-                 while it stands still or runs, it is an expression, as in $order.total > 10\n";
+                 while it is paused or running, it is an expression, as in $order.total > 10\n";
     of_debugger().map(help_line).collect::<String>() + other
 }
 
 /// The answer to `/help`.
 pub(crate) fn help() -> String {
     let keys = "  //text           sends `/text` to the program\n  \
-                Ctrl-C           clears the line; else cancels what the program is doing; a second one leaves\n  \
-                Tab, Up, Ctrl-R  completes commands and names; earlier lines; a search among them\n";
+                Ctrl-C           clears the line, or cancels what the program is doing; pressed again, it leaves\n  \
+                Tab, Up, Ctrl-R  completes commands and names; shows earlier lines; searches them\n";
     COMMANDS.iter().map(help_line).collect::<String>() + keys
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn wait_text(wait: &Wait, call: &dyn Fn(CallId) -> String) -> String 
         Wait::User => "waits for the user".to_owned(),
         Wait::Approval(id) => format!("waits for an answer about {}", call(*id)),
         Wait::Call(id) => format!("waits for {}", call(*id)),
-        Wait::Reply(_) => "waits for a reply of the model".to_owned(),
+        Wait::Reply(_) => "waits for a reply from the model".to_owned(),
         Wait::Timer(_) => "waits for a timer".to_owned(),
         Wait::Verdict(_) => "waits for the trigger classifier".to_owned(),
         Wait::Budget => "was stopped".to_owned(),
@@ -147,7 +147,7 @@ pub(crate) fn words_of(program: &Program, location: Location) -> Option<String> 
 
 /// So many events were not read in time.
 pub(crate) fn lost(n_events: u64) -> String {
-    format!("{n_events} events are lost, what was said among them: too many waited to be shown")
+    format!("{n_events} events were lost, speech among them: too many waited to be shown")
 }
 
 /// Text on one line; of a long one the beginning.

@@ -179,7 +179,7 @@ fn variable(view: &View, program: &Program, name: &str) -> Result<String, String
         (Some(close), _) => format!("there is no variable ${name}; did you mean ${close}?"),
         (None, false) => {
             let list: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
-            format!("there is no variable ${name}; there are {}", list.join(", "))
+            format!("there is no variable ${name}; the variables are {}", list.join(", "))
         }
         (None, true) => format!("there is no variable ${name}, and no other"),
     })

@@ -45,8 +45,8 @@ impl Interpreter {
             self.fail(
                 FaultKind::Limit,
                 format!(
-                    "calling {name} would make more than {} frames, the limit `depth`; a recursion that does not \
-                     end, or raise the limit",
+                    "calling {name} would make more than {} frames, the limit `depth`; give the recursion an end, or \
+                     raise the limit",
                     self.stack.settings.depth
                 ),
             );
@@ -188,7 +188,7 @@ impl Interpreter {
     /// The top frame returns `value`: its variables join the globals, the caller gets the value.
     pub(crate) fn pop_frame(&mut self, value: Tracked) {
         if let Err(excess) = value.value().check_bounds(self.stack.settings.bounds()) {
-            return self.fail(FaultKind::Limit, format!("what is returned would be {}", describe_excess(excess)));
+            return self.fail(FaultKind::Limit, format!("the returned value would be {}", describe_excess(excess)));
         }
         self.report(Fact::FramePopped { value: Some(value.clone()) });
         let frame = self.leave_frame();

@@ -357,7 +357,7 @@ impl Machine {
         chat_owner.n_attempts = if took_effect { 1 } else { chat_owner.n_attempts + 1 };
         let n_attempts = chat_owner.n_attempts;
         if n_attempts > settings.max_retries {
-            let state = "the session is kept: run it again with --session to go on";
+            let state = "the session is saved: run it again with --session to continue";
             return self
                 .interpreter
                 .fail(FaultKind::Model, format!("no answer after {n_attempts} attempts: {reason}; {state}"));
@@ -434,8 +434,8 @@ impl Interpreter {
                 self.fail(
                     FaultKind::Protocol,
                     format!(
-                        "the model did not keep to the turn protocol at {name}: {problem}{reply}; try a stronger model, \
-                         or set on_protocol_failure = \"speak\""
+                        "the model did not follow the turn protocol at {name}: {problem}{reply}; try a stronger \
+                         model, or set on_protocol_failure = \"speak\""
                     ),
                 );
             }

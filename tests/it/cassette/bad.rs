@@ -89,7 +89,7 @@ fn a_recorded_test_has_no_replies_of_its_own() {
     let done = done.stdout_contains("a reply in a conversation with the model recorded");
     done.stdout_contains("late.test.md:10:1");
     let done = desk().file("late.test.md", &LATE.replace("recorded", "recorder")).line("test").code(1);
-    done.stdout_contains("`recorder` answers in no test")
+    done.stdout_contains("`recorder` can't answer in a test")
         .stdout_contains("write `- model: embedded` or `- model: recorded`");
 }
 

@@ -10,7 +10,7 @@ fn a_recorded_test_needs_neither_model_nor_tools() {
     let model = server(&ANSWERS);
     let done = live(desk(), &model, "late.test.md --record");
     let done = done.stdout(
-        "ok late.test.md\n  recorded with openai:m: 4 of 4 requests and 1 of 1 calls were made\n1 passed, 0 failed\n",
+        "ok late.test.md\n  recorded with openai:m: made 4 of 4 requests and 1 of 1 calls\n1 passed, 0 failed\n",
     );
     assert_eq!(model.requests().len(), 4);
     let (url, n_connections) = (model.url(), model.n_connections());
@@ -81,7 +81,7 @@ fn what_a_changed_line_costs_is_told_and_only_that_is_asked_again() {
     let before = miss.read("late.cassette.jsonl");
     let n_requests = model.requests().len();
     let mended = live(miss.then(), &model, "late.test.md --record");
-    let mended = mended.stdout_contains("1 of 4 requests and 0 of 1 calls were made, 1 entry is gone\n");
+    let mended = mended.stdout_contains("1 of 4 requests and 0 of 1 calls, 1 entry removed\n");
     assert_eq!(model.requests().len(), n_requests + 1);
     let after = mended.read("late.cassette.jsonl");
     assert!(before.contains("it was a pleasure\\n") && !after.contains("it was a pleasure\\n"), "{after}");
@@ -96,12 +96,12 @@ fn nothing_is_asked_where_nothing_is_missing_and_everything_where_all_is_wanted(
     let done = live(desk(), &model, "late.test.md --record");
     let before = done.read("late.cassette.jsonl");
     let done = live(done.then(), &model, "--record=missing");
-    let done = done.stdout_contains("0 of 4 requests and 0 of 1 calls were made\n");
+    let done = done.stdout_contains("0 of 4 requests and 0 of 1 calls\n");
     assert_eq!(done.read("late.cassette.jsonl"), before);
     assert_eq!(model.requests().len(), 4);
     fs::write(done.path("order.txt"), "lost").unwrap();
     let done = live(done.then(), &model, "--record=all");
-    let done = done.stdout_contains("4 of 4 requests and 1 of 1 calls were made, 5 entries are gone\n");
+    let done = done.stdout_contains("4 of 4 requests and 1 of 1 calls, 5 entries removed\n");
     assert_eq!(model.requests().len(), 8);
     assert!(done.read("late.cassette.jsonl").contains("\"result\":\"lost\""));
     let wrong = done.then().line("test --record=some").code(2);
@@ -117,10 +117,10 @@ fn another_model_or_temperature_is_another_question() {
         "the nearest (1) differs in what is sent with the messages: the model, temperature, max_tokens, extra_body or the \
          schema\n",
     );
-    let warm = live(warm.then(), &model, "--record").stdout_contains("4 of 4 requests and 0 of 1 calls were made");
+    let warm = live(warm.then(), &model, "--record").stdout_contains("4 of 4 requests and 0 of 1 calls");
     assert_eq!(model.requests()[4].body["temperature"], 0.5);
     let other = warm.then().line("test --record --model openai:other").variable("OPENAI_BASE_URL", &model.url());
-    other.done().stdout_contains("recorded with openai:other: 4 of 4 requests");
+    other.done().stdout_contains("recorded with openai:other: made 4 of 4 requests");
 }
 
 /// As a run would: the program's own, then the file beside it, then the environment.
@@ -128,7 +128,7 @@ fn another_model_or_temperature_is_another_question() {
 fn the_model_that_records_is_chosen_as_that_of_a_run() {
     let model = server(&ANSWERS);
     let with = |run: crate::run::Run| run.line("test --record").variable("OPENAI_BASE_URL", &model.url()).done();
-    let by = |id: &str| format!("recorded with {id}: 4 of 4");
+    let by = |id: &str| format!("recorded with {id}: made 4 of 4");
     with(desk()).stdout_contains(&by("openai:gpt-4.1-mini"));
     with(desk().variable("PLAYHOUSE_MODEL", "openai:c")).stdout_contains(&by("openai:c"));
     with(desk().file("playhouse.toml", "model = \"openai:b\"\n").variable("PLAYHOUSE_MODEL", "openai:c"))
@@ -143,7 +143,7 @@ fn the_model_that_records_is_chosen_as_that_of_a_run() {
 fn a_model_that_fails_leaves_no_recording() {
     let model = server(&ANSWERS[..2]);
     let done = live(desk(), &model, "late.test.md --record").code(1);
-    let done = done.stdout_contains("late.test.md: the model failed while it was recorded: ");
+    let done = done.stdout_contains("late.test.md: the model failed during the recording: ");
     let done = done.stdout_contains("nothing was written");
     assert!(!done.path("late.cassette.jsonl").exists());
     drop(model);
@@ -179,7 +179,7 @@ fn a_recording_can_be_made_of_a_new_test_and_blessed_at_once() {
     let model = server(&ANSWERS);
     let bare = "# Late\n\n- program: program.md\n- model: recorded\n\n## User\n\n> 4334, please\n";
     let done = live(desk().file("late.test.md", bare), &model, "--record --bless");
-    let done = done.stdout_contains("blessed late.test.md\n  recorded with openai:m: 4 of 4");
+    let done = done.stdout_contains("blessed late.test.md\n  recorded with openai:m: made 4 of 4");
     assert!(done.read("late.test.md").contains("> It is shipped.\n"));
     drop(model);
     done.then().line("test").stdout("ok late.test.md\n1 passed, 0 failed\n");

@@ -76,7 +76,7 @@ fn values_have_stand_ins_in_the_recording_and_in_the_test() {
     let model = server(&ANSWERS);
     let done = live(club(r#"["email", "phone", "/NF\\d{6}/"]"#), &model, "--record");
     assert_eq!(done.code, Some(0), "{}", done.stdout);
-    let done = done.stdout_contains("  1 value stands in the program's own text, and so has no stand-in\n");
+    let done = done.stdout_contains("  1 value is in the program's own text, so it is not redacted\n");
     let (text, test) = (done.read("join.cassette.jsonl"), done.read("join.test.md"));
     for value in ["Ann.Miller", "web.example", "5551234", "NF123456"] {
         assert!(!text.contains(value) && !test.contains(value), "{value}: {text}\n{test}");
@@ -93,7 +93,7 @@ fn values_have_stand_ins_in_the_recording_and_in_the_test() {
     // What is redacted stays as it is when more is recorded.
     let model = server(&ANSWERS.map(|(when, _)| (when, "")));
     let again = live(done.then(), &model, "--record").code(0);
-    let again = again.stdout_contains("0 of 3 requests and 0 of 1 calls were made\n");
+    let again = again.stdout_contains("0 of 3 requests and 0 of 1 calls\n");
     assert_eq!((again.read("join.cassette.jsonl"), again.read("join.test.md")), (text, test));
 }
 
@@ -110,7 +110,7 @@ fn what_live_tools_say_can_have_no_stand_ins() {
     let model = server(&ANSWERS);
     let test = TEST.replace("- model", "- tools: live\n- model");
     let done = live(club(r#"["email"]"#).file("join.test.md", &test), &model, "--record").code(1);
-    done.stdout_contains("what live tools answer can have no stand-ins; take `redact` out of playhouse.toml");
+    done.stdout_contains("the answers of live tools cannot be redacted; remove `redact` from playhouse.toml");
 }
 
 fn redaction(rules: &[&str], told: &str) -> Result<Redaction, String> {

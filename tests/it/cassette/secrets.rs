@@ -56,8 +56,8 @@ fn secret_arguments_and_results_are_not_recorded() {
     // The result is replayed by an argument of the test, which does not say so yet.
     let done = live(run, &model, "--record").code(1);
     let done = done.stdout_contains(
-        "vault.test.md: it is recorded, but cannot be replayed yet: a result is secret, and not kept; write `- argument \
-         pin: VALUE` (any of its kind)\n",
+        "vault.test.md: recorded, but cannot be replayed yet: a result is secret and is not recorded; write `- argument \
+         pin: VALUE` (any value of its type)\n",
     );
     let text = done.read("vault.cassette.jsonl");
     for secret in ["hush-4711", "secret-pin", "2358", "sk-never-shown"] {
@@ -70,7 +70,7 @@ fn secret_arguments_and_results_are_not_recorded() {
     let without = done.then().line("test").code(1);
     let without = without.stdout_contains(
         "vault.test.md: the result of LoadFile is secret, and not in the recording; give one to replay with: `- argument \
-         pin: VALUE` (any of its kind)\n",
+         pin: VALUE` (any value of its type)\n",
     );
     // Any value will do, on any machine: no prompt shows it.
     let given = TEST.replace("hush-4711", "another\n- argument pin: 0000");
@@ -79,7 +79,7 @@ fn secret_arguments_and_results_are_not_recorded() {
         fs::remove_file(without.path(name)).unwrap();
     }
     let done = live(without.then().line(""), &model, "--record").code(0);
-    let done = done.stdout_contains("0 of 1 requests and 0 of 3 calls were made\n");
+    let done = done.stdout_contains("0 of 1 requests and 0 of 3 calls\n");
     drop(model);
     let done = done.then().line("test").code(0);
     // Nothing else was written anywhere.
@@ -95,7 +95,7 @@ fn an_argument_of_the_program_cannot_become_one_of_the_recording() {
     let run = Run::new().program(VAULT).file("vault.test.md", &test).file("pin.txt", "secret-pin-2358");
     let done = live(run, &model, "--record").code(1);
     let done =
-        done.stdout_contains("vault.test.md: the program was given the argument `pin`, which is to stand for a secret");
+        done.stdout_contains("vault.test.md: the test gives the argument `pin`, which will stand for a secret");
     assert!(!done.path("vault.cassette.jsonl").exists());
 }
 

@@ -125,7 +125,7 @@ fn a_journal_of_a_newer_program_waits_for_a_newer_node() {
         let append = json!({"epoch": 1, "from": 1, "n": 1, "blocks": [[1, record.to_string()]]});
         server.call("Log/s1/append", Some(append)).await;
         let words =
-            format!("the journal has format {}, this program reads up to {FORMAT}; use a newer playhouse", FORMAT + 1);
+            format!("the journal has format {}, this version reads up to {FORMAT}; use a newer playhouse", FORMAT + 1);
         let read: Result<Vec<Record>, _> = engine.store().read("s1", 1).try_collect().await;
         assert_eq!(read.unwrap_err().to_string(), format!("http://{}/: {words}", server.ingress));
         let wake = json!({"id": "d1", "visit": "wake", "reply_to": null});

@@ -143,7 +143,7 @@ fn sessions_come_as_they_are_and_once() {
         );
         let (place, ingress) = (folder.path().join(STORE).display().to_string(), server.ingress);
         let expected = [
-            "warning: the engine has another token for olga, which stays; that of the store opens nothing there"
+            "warning: the engine already has another token for olga, and keeps it; the one from the store is not valid there"
                 .to_owned(),
             format!(
                 "error: session held: {place}: the session is open in another process (process id {pid}); wait for that \

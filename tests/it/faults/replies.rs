@@ -57,7 +57,7 @@ fn text_after_a_wait() {
     assert_eq!((ran.exit, ran.stdout.as_str(), ran.calls.len(), server.requests().len()), (3, "", 0, 1));
     ran.check_told(
         "nobody",
-        &["waits for the user and standard input has ended; to go on: playhouse sessions resume desk"],
+        &["waits for the user and standard input has ended; to continue: playhouse sessions resume desk"],
     );
 }
 
@@ -154,7 +154,7 @@ fn degraded() {
         assert!(ran.calls.is_empty(), "{name}");
         ran.check_told(
             name,
-            &["warning: the model did not keep to the protocol", "to go on: playhouse sessions resume desk"],
+            &["warning: the model did not follow the protocol", "to continue: playhouse sessions resume desk"],
         );
         assert_eq!((server.requests().len(), ran.n_events("degraded")), (3, 1), "{name}");
     }

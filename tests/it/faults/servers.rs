@@ -64,7 +64,7 @@ fn asked_again() {
         let server = server(vec![answer]);
         let ran = Desk::new().run(&server, "");
         ran.check_whole(name);
-        ran.check_told(name, &["the model's reply failed: ", words, "; attempt 2 begins\n"]);
+        ran.check_told(name, &["the model's reply failed: ", words, "; trying again (attempt 2)\n"]);
         assert_eq!(server.requests().len(), 2, "{name}");
         assert_eq!(server.requests()[0].body, server.requests()[1].body, "{name}");
     }
@@ -113,7 +113,7 @@ fn silent_in_a_reply() {
         let ran = desk.run_url(&server.url(), &["--session", &format!("s{n_pieces}")], "");
         std::fs::remove_file(desk.path("calls.log")).unwrap();
         ran.check_whole("silent");
-        ran.check_told("silent", &["sent nothing for 0.1 s; attempt 2 begins"]);
+        ran.check_told("silent", &["sent nothing for 0.1 s; trying again (attempt 2)"]);
         assert_eq!(server.requests().len(), 2);
     }
 }

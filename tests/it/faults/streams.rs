@@ -44,7 +44,7 @@ fn ended_early() {
             let server = server(vec![answer]);
             let ran = Desk::new().run(&server, "");
             ran.check_whole(&name);
-            ran.check_told(&name, &["the model's reply failed: ", words, "; attempt 2 begins\n"]);
+            ran.check_told(&name, &["the model's reply failed: ", words, "; trying again (attempt 2)\n"]);
             assert_eq!(server.requests().len(), 2, "{name}");
         }
     }

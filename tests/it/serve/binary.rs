@@ -280,7 +280,7 @@ fn the_command_line_says_what_is_wrong_before_it_listens() {
     fs::write(folder.join("bad.toml"), "[serve]\nhost = \"a\"\n").unwrap();
     fs::write(folder.join("hosts.toml"), "[serve]\nhosts = [\"desk.example\"]\n").unwrap();
     for (arguments, expected) in [
-        (&["serve", "wrong.md"][..], "nothing is called `GetOrder`"),
+        (&["serve", "wrong.md"][..], "there is no playbook or tool `GetOrder`"),
         (&["serve", "none.md"], "cannot read the program"),
         (&["serve", "desk.md", "desk.md"], "two programs are called desk"),
         (&["serve", "a b=desk.md"], "`a b` is no name for a program"),

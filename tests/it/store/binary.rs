@@ -86,7 +86,7 @@ fn an_exported_session_goes_on_elsewhere() {
 fn the_environment_names_a_store() {
     let done = talk().line("run program.md --model script:script.jsonl --arg pin=a4711 --session s");
     let done = done.variable("PLAYHOUSE_SESSIONS", "all.sqlite").code(3);
-    let done = done.stderr_contains("to go on: playhouse sessions resume s");
+    let done = done.stderr_contains("to continue: playhouse sessions resume s");
     assert!(done.path("all.sqlite").exists() && !done.path("state").exists());
     let done =
         done.then().variable("PLAYHOUSE_SESSIONS", "all.sqlite").line("sessions resume s").stdin("Mina\n").code(0);
@@ -151,7 +151,7 @@ fn a_person_is_asked_before_anything_is_deleted() {
         [("n", "nothing was deleted", 1), ("", "nothing was deleted", 1), ("y", "deleted session s", 0)]
     {
         let mut screen = Screen::open(done.then().line("sessions delete s --journal our.db"));
-        screen.see("delete 1 session for good: s? [y/N]");
+        screen.see("delete 1 session permanently: s? [y/N]");
         screen.keys(&format!("{answer}\r"));
         screen.see(said);
         assert_eq!(screen.end(), Some(code));

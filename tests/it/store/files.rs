@@ -93,14 +93,14 @@ fn what_is_no_store_is_left_alone() {
 fn a_newer_store_is_left_alone() {
     let place = written();
     place.sql().execute_batch("PRAGMA user_version = 6").unwrap();
-    let said = "our.sqlite: the journal has format 6, this program reads up to 5; use a newer playhouse";
+    let said = "our.sqlite: the journal has format 6, this version reads up to 5; use a newer playhouse";
     assert_eq!(fault(&place, "s"), said);
 
     // A newer session in a store whose tables are known: the others can be used.
     place.sql().execute_batch("PRAGMA user_version = 5").unwrap();
     write(&mut place.open("t"), bodies());
     place.sql().execute("UPDATE session SET format = 9 WHERE id = 's'", []).unwrap();
-    let said = "our.sqlite: the journal has format 9, this program reads up to 3; use a newer playhouse";
+    let said = "our.sqlite: the journal has format 9, this version reads up to 3; use a newer playhouse";
     assert_eq!(fault(&place, "s"), said);
     assert!(!place.read("t").is_empty());
 }

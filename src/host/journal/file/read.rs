@@ -142,7 +142,7 @@ fn check_first(path: &Path, line: &[u8], parsed: &Result<Record, String>) -> Res
 
 fn damaged(path: &Path, line: usize, cause: String) -> JournalError {
     let advice =
-        "restore the file from a copy, or remove this and all following lines to go on from the state before them";
+        "restore the file from a copy, or remove this and all following lines to continue from the state before them";
     let kind = JournalErrorKind::Corrupt { what: "the journal".to_owned(), cause, advice };
     JournalError::new(format!("{}:{line}", path.display()), kind)
 }

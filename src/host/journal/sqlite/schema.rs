@@ -251,7 +251,7 @@ pub(crate) fn fault(path: &Path, action: &'static str, cause: rusqlite::Error) -
             "see whether the disk is full or broken, then resume the session, or choose another place"
         }
         Some(ErrorCode::DatabaseCorrupt) => "restore the file from a copy, or choose another place",
-        _ => "choose another place, or mend the cause and resume the session",
+        _ => "choose another place, or fix the cause and resume the session",
     };
     JournalError::unavailable(location, action, cause, advice)
 }

@@ -117,9 +117,9 @@ pub(crate) fn near_condition(text: &str) -> Option<NearCondition> {
         return Some(NearCondition::Ambiguous(match &names[..] {
             [name] => {
                 let name = name.trim_matches('`');
-                format!("it can be read in two ways; one that cannot: `When {name} is \"text\"`, `When {name} > 3`")
+                format!("it can be read in two ways; these cannot: `When {name} is \"text\"`, `When {name} > 3`")
             }
-            _ => format!("it can be read in two ways; write a comparison for each of {} by itself", names.join(", ")),
+            _ => format!("it can be read in two ways; write a separate comparison for each of {}", names.join(", ")),
         }));
     }
     if !text.contains('$') {

@@ -103,7 +103,7 @@ fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<D
         in_holes(pattern, words).is_some_and(|holes| !calls || holes.first().copied().is_some_and(is_callable))
     };
     if let Some((.., note)) = NEAR_ROWS.iter().find(is_near) {
-        let message = "no trigger waits for this, so it is judged by the classifier";
+        let message = "no trigger waits for this, so the classifier judges it";
         diagnostics.push(Diagnostic::warning("nearly-understood", words.span(), message).with_note(*note));
     } else if diagnostics.len() == n_before {
         diagnostics.extend(misspelt_trigger(words, around));
@@ -197,10 +197,10 @@ fn unknown_callable(name: Phrase<'_>, around: Surroundings<'_>) -> Option<Diagno
     if near.is_none() && !looks_like_a_name {
         return None;
     }
-    let message = format!("nothing is called `{}`, so this trigger is judged by the classifier", name.text);
+    let message = format!("there is no playbook or tool `{}`, so the classifier judges this trigger", name.text);
     let warning = Diagnostic::warning("unknown-trigger-call", name.span(), message);
     Some(match near {
         Some(near) => warning.with_fix(format!("write `{near}`"), name.span(), near),
-        None => warning.with_note("name a playbook of this agent, a public one of another, or a configured tool"),
+        None => warning.with_note("name a playbook of this agent, a public one of another agent, or a configured tool"),
     })
 }

@@ -139,7 +139,7 @@ impl<'t> Scanner<'t> {
                 let error = error.to_string();
                 // Its place is ours.
                 let cause = error.split(" at line ").next().unwrap_or(&error);
-                Err(self.error(format!("this is no JSON value: {cause}"), next))
+                Err(self.error(format!("this is not a JSON value: {cause}"), next))
             }
             None => Err(self.error("a value is missing here", next)),
         }
@@ -173,7 +173,9 @@ impl<'t> Scanner<'t> {
             let rest = self.rest();
             let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
             if !rest[..length].contains(':') {
-                return Err(self.error("this names no trigger", "write playbook and trigger, as in `fires Calm:T1`"));
+                return Err(
+                    self.error("this does not name a trigger", "write playbook and trigger, as in `fires Calm:T1`")
+                );
             }
             return Ok(Atom::Fires(self.take(length)));
         }
@@ -183,13 +185,15 @@ impl<'t> Scanner<'t> {
     fn reaches(&mut self) -> Found<Atom> {
         let length = self.name_length();
         if length == 0 {
-            return Err(self.error("this names no playbook", "write playbook and line, as in `reaches Pay:03`"));
+            return Err(self.error("this does not name a playbook", "write playbook and line, as in `reaches Pay:03`"));
         }
         let place = self.take(length);
         let line =
             self.text[self.at..].strip_prefix(':').map(|line| line.find(char::is_whitespace).unwrap_or(line.len()));
         let line = match line {
-            Some(0) => return Err(self.error("this names no line", "write playbook and line, as in `reaches Pay:03`")),
+            Some(0) => {
+                return Err(self.error("this does not name a line", "write playbook and line, as in `reaches Pay:03`"));
+            }
             Some(length) => {
                 self.at += 1;
                 Some(self.take(length))
@@ -203,7 +207,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn call(&mut self) -> Found<CallPattern> {
         let length = self.name_length();
         if length == 0 {
-            return Err(self.error("this is nothing that can happen", format!("write one of {}", forms())));
+            return Err(self.error("this is not something that can happen", format!("write one of {}", forms())));
         }
         let name = self.take(length);
         let arguments = if self.text[self.at..].starts_with('(') { self.arguments()? } else { Vec::new() };
@@ -228,7 +232,7 @@ impl<'t> Scanner<'t> {
             }
             let name = self.argument_name();
             if name.is_none() && is_named {
-                let next = "write its name before it: only the first arguments need none";
+                let next = "write its name before it; only the first arguments need no name";
                 return Err(self.error("this argument has no name", next));
             }
             is_named = name.is_some();

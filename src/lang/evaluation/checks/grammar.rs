@@ -34,56 +34,61 @@ pub const ATOMS: [Rule; 7] = [
     rule(
         "`Name(arg: JSON, arg: /re/, arg: $x)`",
         r#"Refund(order_id: "4334", reason: /late/)"#,
-        "a call of a tool, playbook or plan is made; arguments that are not named don't count, the first ones need no \
-         name",
+        "a tool, playbook or plan is called; arguments that you leave out may have any value, and leading arguments \
+         need no name",
     ),
-    rule("`Name(…) returns JSON`", r#"Verify($id) returns {"ok": true}"#, "such a call ends with this result"),
+    rule("`Name(…) returns JSON`", r#"Verify($id) returns {"ok": true}"#, "such a call returns this result"),
     rule("`Name(…) fails`", "Verify fails", "such a call ends with an error"),
     rule("`says /re/`", "says /cannot refund/", "the program says something that matches"),
-    rule("`user says /re/`", "user says /(?i)refund/", "the user does"),
-    rule("`reaches P`, `reaches P:04`", "reaches Pay:03", "a playbook or plan is begun, or its line is reached"),
-    rule("`fires P:T1`", "fires Calm:T1", "a trigger matches"),
+    rule("`user says /re/`", "user says /(?i)refund/", "the user says something that matches"),
+    rule("`reaches P`, `reaches P:04`", "reaches Pay:03", "a playbook or plan begins, or its line is reached"),
+    rule("`fires P:T1`", "fires Calm:T1", "the trigger fires"),
 ];
 
 /// What can be said of it.
 pub const CHECKS: [Rule; 14] = [
     rule("`atom`", "Verify", "it happens"),
     rule("`never atom`", "never says /voucher/", "it does not happen"),
-    rule("`atom N times`", "reaches Ask:02 2 times", "it happens so often"),
+    rule("`atom N times`", "reaches Ask:02 2 times", "it happens exactly N times"),
     rule(
         "`at most N atom`, `… per $x`",
         "at most 1 Refund(order_id: $id) per $id",
-        "it happens no more than so often, for each value of `$x`",
+        "it happens at most N times, in all or for each value of `$x`",
     ),
-    rule(
-        "`atom only after atom`",
-        "Refund($id) only after Verify($id)",
-        "before each of the first is one of the second",
-    ),
+    rule("`atom only after atom`", "Refund($id) only after Verify($id)", "the second happens before each of the first"),
     rule(
         "`call only knowing call`",
         r#"Refund($id) only knowing Verify($id) returns {"ok": true}"#,
-        "and the turn that wrote the first began after the result of the second was taken: two calls of one reply don't \
-         know of each other; explicit lines and plans know all before them",
+        "the same, and the model already had the result of the second when it began the reply with the first: two \
+         calls in one reply do not know of each other; explicit lines and plans know everything before them",
     ),
     rule("`atom only if EXPR`", "Refund(amount: $a) only if $a < $limit", "the condition holds whenever it happens"),
     rule(
         "`after atom until atom never atom`",
         "after Cancel($id) until Reopen($id) never Refund($id)",
-        "after each of the first none of the third, before one of the second; `until atom` may be left out",
+        "after each of the first, the third does not happen before the second; `until atom` is optional",
     ),
     rule(
         "`atom is followed by atom`, `… within N turns`",
         "user says /human/ is followed by Transfer within 2 turns",
-        "after each of the first is one of the second, before the model is asked more than N times",
+        "the second happens after each of the first, before the model is asked more than N times",
     ),
     rule("`EXPR`", r#"$state is "refunded""#, "the condition holds at the end"),
-    rule("`$x matches schema FILE`", "$order matches schema order.schema.json", "the variable does at the end"),
-    rule("`result matches schema FILE`", "result matches schema result.schema.json", "what the program returned does"),
+    rule(
+        "`$x matches schema FILE`",
+        "$order matches schema order.schema.json",
+        "the variable matches the schema at the end",
+    ),
+    rule(
+        "`result matches schema FILE`",
+        "result matches schema result.schema.json",
+        "the program's result matches the schema",
+    ),
     rule(
         "`turns at most N`",
         "tokens at most 20000",
-        "also `tokens`, `cost`, `seconds` (without those spent waiting for a person), `depth` (playbooks on each other)",
+        "the program stays within the limit; also `tokens`, `cost`, `seconds` (without waiting for a person), `depth` \
+         (of nested playbooks)",
     ),
-    rule("`judge: TEXT`", "judge: The user was told why.", "a model that reads the transcript says so"),
+    rule("`judge: TEXT`", "judge: The user was told why.", "a model that reads the transcript agrees"),
 ];

@@ -43,12 +43,12 @@ impl<'a> Names<'a> {
             CheckKind::OnlyAfter(atom, other) | CheckKind::FollowedBy { atom, next: other, .. } => {
                 self.atom(atom);
                 self.atom(other);
-                self.bound(&other.names(), &atom.names(), span_of(other), "use it on both sides, or leave it out");
+                self.bound(&other.names(), &atom.names(), span_of(other), "use it on both sides, or remove it");
             }
             CheckKind::OnlyKnowing(call, known) => {
                 self.call(call);
                 self.call(known);
-                self.bound(&known.names(), &call.names(), known.name.span, "use it on both sides, or leave it out");
+                self.bound(&known.names(), &call.names(), known.name.span, "use it on both sides, or remove it");
             }
             CheckKind::After { after, until, never } => {
                 self.atom(after);
@@ -56,7 +56,7 @@ impl<'a> Names<'a> {
                 if let Some(until) = until {
                     self.atom(until);
                     let others: Vec<&Arc<str>> = after.names().into_iter().chain(never.names()).collect();
-                    self.bound(&until.names(), &others, span_of(until), "use it in another part, or leave it out");
+                    self.bound(&until.names(), &others, span_of(until), "use it in another part, or remove it");
                 }
             }
             CheckKind::AtEnd(_) | CheckKind::Matches { .. } | CheckKind::Bounded { .. } | CheckKind::Judge(_) => {}
@@ -105,7 +105,7 @@ impl<'a> Names<'a> {
                 (Some(found), _) if given.contains(found) => {
                     let message = format!("the argument `{found}` is given twice");
                     let found = Diagnostic::error("duplicate-argument", argument.span, message);
-                    self.findings.push(found.with_note("leave one of them out"));
+                    self.findings.push(found.with_note("remove one of them"));
                 }
                 (Some(found), _) => {
                     given.push(found.clone());
@@ -120,7 +120,7 @@ impl<'a> Names<'a> {
                 (None, None) => {
                     let message = format!("`{}` has only {} parameters", name.text, parameters.len());
                     let found = Diagnostic::error("unknown-argument", argument.span, message);
-                    self.findings.push(found.with_note("leave this argument out"));
+                    self.findings.push(found.with_note("remove this argument"));
                 }
             }
         }
@@ -204,7 +204,7 @@ impl<'a> Names<'a> {
         let message = format!("there is no trigger `{}`", word.text);
         let otherwise = match names.as_slice() {
             [] => format!("`{name}` has no trigger"),
-            names => format!("of this playbook there are {}", names.join(", ")),
+            names => format!("this playbook has {}", names.join(", ")),
         };
         self.unknown("unknown-trigger", word, message, None, &otherwise);
     }

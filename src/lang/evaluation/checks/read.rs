@@ -18,7 +18,7 @@ pub(super) fn read(text: &str, file: FileId, offset: usize) -> Found<Check> {
     let kind = kind(&mut scanner)?;
     if !scanner.is_at_end() {
         let rest = scanner.rest();
-        return Err(scanner.error(format!("`{rest}` is too much here"), "let the check end before it"));
+        return Err(scanner.error(format!("`{rest}` is not expected here"), "end the check before it"));
     }
     let start = offset + (text.len() - text.trim_start().len());
     let span = Span::new(file, start, start + text.trim().len());
@@ -32,9 +32,10 @@ fn kind(scanner: &mut Scanner<'_>) -> Found<CheckKind> {
     }
     if let Some(question) = rest.strip_prefix("judge:") {
         if question.trim().is_empty() {
-            return Err(
-                scanner.error("this asks nothing", "write what is to be true, as in `judge: The user was told why.`")
-            );
+            return Err(scanner.error(
+                "this asks the judge nothing",
+                "write what should be true, as in `judge: The user was told why.`",
+            ));
         }
         scanner.take(rest.len());
         return Ok(CheckKind::Judge(shared(question)));
@@ -109,7 +110,7 @@ fn after_atom(scanner: &mut Scanner<'_>, atom: Atom) -> Found<CheckKind> {
             return Ok(CheckKind::Times(atom, n));
         }
     }
-    Err(scanner.error(format!("no check goes on with `{rest}`"), meant(&atom, rest)))
+    Err(scanner.error(format!("no check continues with `{rest}`"), meant(&atom, rest)))
 }
 
 /// What may have been meant with an atom and what follows it.
@@ -123,22 +124,22 @@ fn meant(atom: &Atom, rest: &str) -> String {
         None if Measure::VARIANTS.contains(&name) => format!("write it as in `{name} at most 20`"),
         None => {
             let known: Vec<String> = CONTINUATIONS.iter().map(|words| format!("`{words}`")).collect();
-            format!("after what can happen comes {}, or nothing", known.join(", "))
+            format!("after what can happen, write {}, or nothing", known.join(", "))
         }
     }
 }
 
 fn knowing(scanner: &mut Scanner<'_>, atom: Atom) -> Found<CheckKind> {
-    let next = "write two calls, as in `Refund($id) only knowing Verify($id)`; for anything else `only after` will do";
+    let next = "write two calls, as in `Refund($id) only knowing Verify($id)`; for anything else, use `only after`";
     let place = scanner.place();
     let known = scanner.atom()?;
     match (atom, known) {
         (Atom::Call(call), Atom::Call(known)) => Ok(CheckKind::OnlyKnowing(call, known)),
         (_, known) => {
             let message = match known {
-                Atom::Call(_) => "what knows must be a call: of nothing else is it told which turn wrote it",
+                Atom::Call(_) => "the left side must be a call: of nothing else is it known which turn wrote it",
                 Atom::Says(_) | Atom::UserSays(_) | Atom::Reaches { .. } | Atom::Fires(_) => {
-                    "what is known must be a call: nothing else has a result"
+                    "the right side must be a call: nothing else has a result"
                 }
             };
             let span = Span::new(scanner.file(), place, scanner.place());
@@ -170,8 +171,8 @@ fn bounded(scanner: &mut Scanner<'_>, measure: Measure) -> Found<CheckKind> {
             Ok(CheckKind::Bounded { measure, most })
         }
         None => {
-            let next = format!("write a number from 0 up, as in `{measure} at most 20`");
-            Err(scanner.error(format!("`{number}` is no number of {measure}"), next))
+            let next = format!("write a number, 0 or more, as in `{measure} at most 20`");
+            Err(scanner.error(format!("`{number}` is not a number of {measure}"), next))
         }
     }
 }

@@ -45,8 +45,8 @@ pub fn call(item: &str) -> Result<ExpectedCall, Wrong> {
     let form = || {
         wrong(
             "bad-call",
-            format!("`{item}` is no call"),
-            "write `Name(argument: JSON)`, with ` -> JSON` or ` !! error` behind it to compare the result",
+            format!("`{item}` is not a call"),
+            "write `Name(argument: JSON)`, followed by ` -> JSON` or ` !! error` to compare the result",
         )
     };
     let (call, rest) = leading_call(item)?.ok_or_else(form)?;

@@ -31,8 +31,8 @@ pub fn json_or_text(value: &str) -> Value {
 /// It is none.
 pub fn json(text: &str) -> Result<Value, Wrong> {
     Value::from_json(text.trim()).map_err(|error| {
-        let next = "write JSON; text stands in double quotes";
-        wrong("bad-json", format!("`{}` is no JSON value: {error}", text.trim()), next)
+        let next = "write JSON, with text in double quotes";
+        wrong("bad-json", format!("`{}` is not a JSON value: {error}", text.trim()), next)
     })
 }
 
@@ -58,6 +58,6 @@ pub fn regex(source: &str) -> Result<Regex, Wrong> {
 pub fn regex_fault(source: &str, error: &regex::Error) -> (String, &'static str) {
     let cause = error.to_string();
     let cause = cause.lines().last().unwrap_or("").trim_start_matches("error: ");
-    let next = "mend it; a character with a meaning is written with a `\\` before it";
-    (format!("`{source}` is no regular expression: {cause}"), next)
+    let next = "correct it; write a `\\` before a character that has a special meaning";
+    (format!("`{source}` is not a regular expression: {cause}"), next)
 }

@@ -291,7 +291,7 @@ impl Reader {
     pub fn threshold(&mut self, item: &TopItem<'_>) -> Option<f64> {
         let threshold = item.value.parse().ok().filter(|threshold| (0.0..=1.0).contains(threshold));
         if threshold.is_none() {
-            let message = format!("`{}` is no threshold", item.value);
+            let message = format!("`{}` is not a threshold", item.value);
             self.report(item.line, "bad-threshold", message, "write a number from 0 to 1, like `0.8`");
         }
         threshold
@@ -328,7 +328,7 @@ impl Reader {
     pub fn unknown_heading(&mut self, line: Line<'_>, known: &[&str]) {
         let text = line.text();
         if known.is_empty() {
-            let message = format!("`{text}` is no section");
+            let message = format!("`{text}` is not a section");
             return self.report(line, "unknown-heading", message, "begin sections with `## `");
         }
         let next = match nearest(text.trim_start_matches('#').trim(), known.iter()) {
@@ -360,12 +360,12 @@ impl Reader {
         };
         let (key, value) = (key.trim(), value.trim());
         if value.is_empty() {
-            let next = "write one behind the colon, or leave the line out";
+            let next = "write one after the colon, or remove the line";
             self.report(line, "empty-value", format!("`{key}` has no value"), next);
             return None;
         }
         if let Some(&first) = places.get(key) {
-            self.report(line, "duplicate-key", format!("`{key}` is given twice"), "leave one of them out");
+            self.report(line, "duplicate-key", format!("`{key}` is given twice"), "remove one of them");
             self.also(first, "given here first");
             return None;
         }

@@ -50,7 +50,7 @@ impl Reader {
         let rows = match rest {
             [ruler, rows @ ..] if is_ruler(ruler) => rows,
             _ => {
-                let next = "write `| --- | --- |` below the names of the columns, as often as there are columns";
+                let next = "write `| --- | --- |` below the names of the columns, with a `---` for each";
                 let line = rest.first().unwrap_or(head);
                 self.report(*line, "no-ruler", "the line below a table's head is missing", next);
                 return Vec::new();
@@ -72,7 +72,7 @@ fn read_head<C: Column>(line: Line<'_>) -> Result<Vec<C>, Wrong> {
             return Err(wrong(format!("there is no column `{cell}`"), C::HELP));
         };
         if columns.contains(column) {
-            return Err(wrong(format!("the column `{cell}` stands there twice"), "leave one of them out"));
+            return Err(wrong(format!("the column `{cell}` appears twice"), "remove one of them"));
         }
         columns.push(*column);
     }
@@ -86,14 +86,14 @@ fn read_row<'t, C: Column>(line: Line<'t>, columns: &[C]) -> Result<Row<'t, C>, 
     let cells = written_cells(line.raw).ok_or_else(no_bar)?;
     if cells.len() != columns.len() {
         let message = format!("this row has {} cells, and the table has {} columns", cells.len(), columns.len());
-        return Err(wrong("bad-row", message, "write one cell per column; a bar inside a cell is written `\\|`"));
+        return Err(wrong("bad-row", message, "write one cell per column, and `\\|` for a bar inside a cell"));
     }
     let cells = cells.into_iter().map(|written| Cell { written });
     Ok(Row { line, cells: columns.iter().copied().zip(cells).collect() })
 }
 
 fn no_bar() -> Wrong {
-    let next = "begin and end every line of a table with `|`; a bar inside a cell is written `\\|`";
+    let next = "begin and end every line of a table with `|`, and write `\\|` for a bar inside a cell";
     wrong("bad-row", "this line of a table does not end with `|`", next)
 }
 

@@ -15,10 +15,10 @@ fn no_line(line: &str, who: &str) -> Wrong {
         Some(near) => format!("did you mean `{near}: …`?"),
         None => {
             let forms = FORMS.map(|form| format!("`{form}: …`")).join(", ");
-            format!("lines are {forms}; what goes on is indented by two spaces")
+            format!("lines are {forms}; indent the rest of a longer one by two spaces")
         }
     };
-    wrong("bad-line", format!("`{line}` is no line of a transcript"), next)
+    wrong("bad-line", format!("`{line}` is not a line of a transcript"), next)
 }
 
 impl TranscriptLine {

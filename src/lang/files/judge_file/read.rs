@@ -25,7 +25,7 @@ fn read(file: FileId, text: &str) -> Result<JudgeFile, Vec<Diagnostic>> {
     let (top, sections) = split(text);
     let head = reader.head(&top, KEYS);
     for &line in &head.headings {
-        let message = format!("`{}` is no section", line.text());
+        let message = format!("`{}` is not a section", line.text());
         reader.report(line, "unknown-heading", message, "begin every conversation with `## ` and what it is");
     }
     let mut threshold = None;
@@ -38,7 +38,7 @@ fn read(file: FileId, text: &str) -> Result<JudgeFile, Vec<Diagnostic>> {
     let conversations: Vec<Labelled> = sections.iter().map(|section| read_section(&mut reader, section)).collect();
     if conversations.is_empty() && reader.findings.is_empty() {
         let next = "add a conversation: `## …`, its lines as a block quote (`> program: …`), and labels (`- pass: …`)";
-        reader.report(head.first, "no-cases", "the file holds no conversation", next);
+        reader.report(head.first, "no-cases", "the file has no conversation", next);
     }
     reader.finish(JudgeFile { title: head.title, threshold, conversations }).whole()
 }
@@ -62,8 +62,8 @@ fn read_section(reader: &mut Reader, section: &Section<'_>) -> Labelled {
             if let Some(same) =
                 label.as_ref().filter(|label| labels.iter().any(|other| other.statement == label.statement))
             {
-                let message = format!("`{}` is there twice", same.statement);
-                reader.report(line, "duplicate-case", message, "leave one of them out");
+                let message = format!("`{}` appears twice", same.statement);
+                reader.report(line, "duplicate-case", message, "remove one of them");
             }
             labels.extend(label);
         } else {
@@ -77,7 +77,7 @@ fn read_section(reader: &mut Reader, section: &Section<'_>) -> Labelled {
     }
     if labels.is_empty() && reader.findings.len() == n_findings {
         let next = "add what is true of it as `- pass: …`, and what is not as `- fail: …`";
-        reader.report(section.heading, "no-labels", "nothing is said of this conversation", next);
+        reader.report(section.heading, "no-labels", "this conversation has no labels", next);
     }
     Labelled { lines, labels }
 }
@@ -92,7 +92,7 @@ fn read_label(line: Line<'_>, label: &str) -> Result<Label, Wrong> {
     };
     let pass = pass.ok_or_else(|| {
         let next = "write `- pass: …` for a statement that is true, `- fail: …` for one that is not";
-        wrong("bad-label", format!("`{label}` is no label"), next)
+        wrong("bad-label", format!("`{label}` is not a label"), next)
     })?;
     Ok(Label { line: line.number, statement: statement.into(), pass })
 }

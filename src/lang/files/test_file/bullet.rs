@@ -20,7 +20,7 @@ pub(super) fn bullet(item: &str) -> Result<Bullet, Wrong> {
     let form = || {
         wrong(
             "bad-line",
-            format!("`{item}` names no line"),
+            format!("`{item}` does not name a line"),
             "write `LINE: WHAT`, as in `02: yes` or `\"Ask the user\": yes`",
         )
     };
@@ -92,14 +92,14 @@ fn read_what(what: &str) -> Result<What, Wrong> {
             }
             _ => Err(wrong(
                 "bad-reply",
-                format!("`{rest}` says what came of it"),
-                "that is the tool's; write the call alone",
+                format!("`{rest}` is a result"),
+                "the result comes from the tool; write only the call",
             )),
         },
         _ => {
             let near = nearest(word, WORDS.into_iter()).filter(|near| *near != word);
             let next = near.map_or_else(|| FORMS.to_owned(), |near| format!("did you mean `{near}`? {FORMS}"));
-            Err(wrong("bad-reply", format!("`{what}` is nothing that a line gets"), next))
+            Err(wrong("bad-reply", format!("`{what}` is not an answer for a line"), next))
         }
     }
 }
@@ -118,7 +118,7 @@ fn values(text: &str) -> Result<Map, Wrong> {
             return Err(wrong("empty-value", format!("`{name}` gets no value"), "write JSON or text after the `=`"));
         }
         if values.insert(name.into(), json_or_text(value.trim())).is_some() {
-            return Err(wrong("duplicate-name", format!("`{name}` gets two values"), "leave one of them out"));
+            return Err(wrong("duplicate-name", format!("`{name}` gets two values"), "remove one of them"));
         }
         rest = following.trim_start().strip_prefix(',').unwrap_or(following).trim_start();
     }
@@ -143,5 +143,5 @@ fn assigned(text: &str) -> Option<(&str, &str)> {
 fn text(quoted: &str) -> Result<String, Wrong> {
     let value = json(quoted)?;
     let next = "write it in double quotes";
-    value.as_str().map(str::to_owned).ok_or_else(|| wrong("bad-reply", format!("`{quoted}` is no text"), next))
+    value.as_str().map(str::to_owned).ok_or_else(|| wrong("bad-reply", format!("`{quoted}` is not text"), next))
 }

@@ -20,7 +20,7 @@ impl Reader {
             }
         }
         if checks.is_empty() && self.findings.len() == n_findings {
-            self.empty(heading, "write a check a line, as in `- never Refund`");
+            self.empty(heading, "write one check per line, as in `- never Refund`");
         }
         (self.findings.len() == n_findings).then_some(checks)
     }

@@ -29,7 +29,7 @@ pub(super) fn edit(item: &str) -> Result<Edit, Wrong> {
 /// `30 s`, `2 minutes`.
 pub(super) fn wait(text: &str) -> Result<u64, Wrong> {
     let next = "write a number and a unit, as in `30 s`, `2 minutes` or `3 days`; at most a year";
-    time(text).ok_or_else(|| wrong("bad-time", format!("`{text}` is no time"), next))
+    time(text).ok_or_else(|| wrong("bad-time", format!("`{text}` is not a time"), next))
 }
 
 /// `120`, or `120 of reply 2`: bytes, and which reply.
@@ -40,7 +40,7 @@ pub(super) fn during(value: &str) -> Result<(usize, Option<usize>), Wrong> {
         None => number(value).map(|bytes| (bytes, None)),
         Some((bytes, reply)) => number(bytes).zip(number(reply)).map(|(bytes, reply)| (bytes, Some(reply))),
     };
-    read.ok_or_else(|| wrong("bad-during", format!("`{value}` is no place in a reply"), next))
+    read.ok_or_else(|| wrong("bad-during", format!("`{value}` is not a place in a reply"), next))
 }
 
 /// `$name = JSON` or `$name is not set`.
@@ -48,7 +48,7 @@ pub(super) fn variable(item: &str) -> Result<(String, Option<Value>), Wrong> {
     let form = || {
         wrong(
             "bad-variable",
-            format!("`{item}` is no variable and value"),
+            format!("`{item}` is not a variable with a value"),
             "write `$name = JSON` or `$name is not set`",
         )
     };
@@ -70,14 +70,13 @@ pub(super) fn variable(item: &str) -> Result<(String, Option<Value>), Wrong> {
 pub(super) fn event(text: &str) -> Result<SentEvent, Wrong> {
     let (name, data) = text.split_once(char::is_whitespace).unwrap_or((text, "null"));
     let data = json(data)?;
-    check_event_name(name).map_err(|message| {
-        wrong("bad-event", message, "write its name and what it tells: `photo_uploaded {\"id\": 7}`")
-    })?;
+    check_event_name(name)
+        .map_err(|message| wrong("bad-event", message, "write its name and its data: `photo_uploaded {\"id\": 7}`"))?;
     Ok(SentEvent { name: name.to_owned(), data })
 }
 
 pub(super) fn outcome(text: &str) -> Result<ExpectedOutcome, Wrong> {
-    let form = || wrong("bad-outcome", format!("`{text}` is no outcome"), OUTCOMES);
+    let form = || wrong("bad-outcome", format!("`{text}` is not an outcome"), OUTCOMES);
     let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word.trim(), Some(rest.trim())));
     match (word, rest) {
         ("waits for the user", None) => Ok(ExpectedOutcome::Waits),

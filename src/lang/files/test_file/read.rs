@@ -51,7 +51,7 @@ pub(super) fn read(file: FileId, text: &str) -> Read<TestFile> {
             Some(_) => "begin with `## Says` and what is said first",
             None => "begin with `## Model` and what it replies",
         };
-        reader.report(line, "no-steps", "the file holds no conversation", next);
+        reader.report(line, "no-steps", "the file has no conversation", next);
     }
     reader.finish(test)
 }
@@ -100,7 +100,7 @@ impl Reader {
             None if key == "model" && value == "embedded" => test.model = Some(TestModel::Embedded),
             None if key == "model" && value == "recorded" => test.model = Some(TestModel::Recorded),
             None if key == "model" => {
-                let message = format!("`{value}` answers in no test");
+                let message = format!("`{value}` can't answer in a test");
                 let next =
                     "write `- model: embedded` or `- model: recorded`, or leave it out and write `## Model` sections";
                 self.report(item.line, "unknown-model", message, next);
@@ -112,7 +112,7 @@ impl Reader {
             None if key == "now" && instant(value).is_some() => test.now = Some(value.to_owned()),
             None if key == "now" => {
                 let next = "write date, time and offset, as in 2026-01-01T09:00:00+01:00";
-                self.report(item.line, "bad-now", format!("`{value}` is no moment with an offset"), next);
+                self.report(item.line, "bad-now", format!("`{value}` is not a time with an offset"), next);
             }
             Some(("argument", name)) => {
                 test.arguments.insert(name.trim().into(), json_or_text(value));
@@ -127,7 +127,7 @@ impl Reader {
         match heading.text().trim_start_matches('#').trim() {
             "User" => self.read_user(heading, lines),
             "Event" => {
-                let form = "write its name and what it tells: `photo_uploaded {\"id\": 7}`";
+                let form = "write its name and its data: `photo_uploaded {\"id\": 7}`";
                 self.read_line(heading, lines, form, event).map(TestStepKind::Event)
             }
             "Wait" => self.read_line(heading, lines, "write how long, as in `30 s`", wait).map(TestStepKind::Wait),
@@ -151,7 +151,7 @@ impl Reader {
         let before = test.steps.iter().rev().find(|step| !matches!(step.kind, TestStepKind::Interrupts(_)));
         let is_after_reply = before.is_some_and(|step| matches!(step.kind, TestStepKind::Reply(_)));
         if test.model.is_none() && (!is_after_reply || interruption.reply.is_some()) {
-            let message = "it is not said which reply this message interrupts";
+            let message = "nothing says which reply this message interrupts";
             let next = "put it after a `## Model` with a fenced block, with `- during: BYTES` alone";
             self.report(heading, "no-reply-before", message, next);
         }
@@ -162,8 +162,8 @@ impl Reader {
         let is_last = matches!(kind, TestStepKind::ExpectOutcome(_) | TestStepKind::Expect(_));
         let before = |(last, _): &&(&str, Span)| !is_last || *last == kind.heading();
         if let Some(&(last, span)) = stretch.last.iter().find(before) {
-            let message = format!("`## {}` stands behind `## {last}`", kind.heading());
-            let next = "put it before `## Outcome` and `## Expect`, which end the file and stand there once";
+            let message = format!("`## {}` comes after `## {last}`", kind.heading());
+            let next = "put it before `## Outcome` and `## Expect`, which end the file and appear once";
             self.report(heading, "after-end", message, next);
             self.also(span, "that is here");
             return;
@@ -174,7 +174,7 @@ impl Reader {
             stretch.expected.clear();
         } else if !kind.is_expected() {
             if let Some((first, &span)) = stretch.expected.iter().min_by_key(|(_, span)| span.start) {
-                let message = format!("`## {}` stands behind the `## {first}` of the same stretch", kind.heading());
+                let message = format!("`## {}` comes after the `## {first}` of the same part", kind.heading());
                 let next = "put replies first: expected parts are compared when the program waits for the user";
                 self.report(heading, "reply-after-expected", message, next);
                 self.also(span, "the expected part is here");
@@ -234,7 +234,7 @@ impl Reader {
     fn check_nothing(&mut self, heading: Line<'_>, nothing: Option<Line<'_>>, n_items: usize, item: &str) -> bool {
         match nothing {
             Some(line) if n_items > 0 => {
-                self.report(line, "not-nothing", "`(nothing)` stands beside something", "leave one of them out");
+                self.report(line, "not-nothing", "`(nothing)` is not alone", "remove one of them");
                 false
             }
             None if n_items == 0 => {
@@ -283,7 +283,7 @@ impl Reader {
             playbook.chain([names::variable(&item[..=edit.name.len()], &of)]).collect()
         })?;
         if edits.is_empty() {
-            self.empty(heading, "write one item a line (`- …`)");
+            self.empty(heading, "write one item per line (`- …`)");
         }
         (!edits.is_empty()).then_some(edits)
     }
@@ -314,7 +314,7 @@ impl Reader {
                 self.unexpected(line, &in_ticks(heading), "begin every item with `- `, on one line");
             }
         }
-        self.check_nothing(heading, nothing, n_items, "one item a line (`- …`)");
+        self.check_nothing(heading, nothing, n_items, "one item per line (`- …`)");
         (self.findings.len() == n_findings).then_some(items)
     }
 

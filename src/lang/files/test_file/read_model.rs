@@ -55,8 +55,8 @@ impl Reader {
         for &line in lines.iter().filter(|line| !line.text().is_empty()) {
             match line.text().strip_prefix("- ").map(str::trim) {
                 Some(item) if is_option(item) => {
-                    let next = "options stand above a fenced block; a bullet answers when its line is asked about";
-                    self.report(line, "option-of-bullets", format!("`{item}` stands among bullets"), next);
+                    let next = "options go above a fenced block; a bullet answers when its line is asked about";
+                    self.report(line, "option-of-bullets", format!("`{item}` is among bullets"), next);
                 }
                 Some(item) => {
                     let bullet = self.accept(line, bullet(item));
@@ -106,7 +106,7 @@ impl Reader {
                     Some(sizes) => Some(Chunks::Sizes(sizes)),
                     None if value == "bytes" => Some(Chunks::Bytes),
                     None => {
-                        let message = format!("`{value}` is no way to cut a reply");
+                        let message = format!("`{value}` is not a way to cut a reply");
                         self.report(line, "bad-chunks", message, "write `bytes`, or sizes in bytes (`3, 5, 8`)");
                         None
                     }
@@ -119,7 +119,7 @@ impl Reader {
             }
         };
         if value.is_empty() {
-            let next = "write one behind the colon, or leave the line out";
+            let next = "write one after the colon, or remove the line";
             return self.report(line, "empty-value", format!("`{key}` has no value"), next);
         }
         *place = Some(value.to_owned());

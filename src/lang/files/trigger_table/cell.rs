@@ -17,8 +17,8 @@ pub(super) fn given(cell: &str) -> Result<Vec<(String, Value)>, Wrong> {
 fn no_value(piece: &str) -> Wrong {
     wrong(
         "bad-given",
-        format!("`{piece}` is no variable and value"),
-        "write `$name = JSON`, several separated by `;`; what the user says stands in `update`",
+        format!("`{piece}` is not a variable with a value"),
+        "write `$name = JSON`, several separated by `;`; what the user says goes into `update`",
     )
 }
 
@@ -33,7 +33,7 @@ pub(super) fn updates(cell: &str) -> Result<Vec<TriggerUpdate>, Wrong> {
 
 fn update(piece: &str) -> Result<TriggerUpdate, Wrong> {
     if piece.is_empty() {
-        return Err(wrong("bad-update", "nothing stands beside a `;`", "leave the `;` out, or add an update"));
+        return Err(wrong("bad-update", "one side of a `;` is empty", "remove the `;`, or add an update"));
     }
     if let Some(set) = assignment(piece) {
         return set.map(|(name, value)| TriggerUpdate::Set(name, value));
@@ -43,7 +43,7 @@ fn update(piece: &str) -> Result<TriggerUpdate, Wrong> {
         Some(message) => Ok(TriggerUpdate::User(message.to_owned())),
         None => {
             let next = "write `user: \"…\"` or `$name = JSON`, several separated by `;`";
-            Err(wrong("bad-update", format!("`{piece}` is no update"), next))
+            Err(wrong("bad-update", format!("`{piece}` is not an update"), next))
         }
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn fires(cell: &str) -> Result<Vec<&str>, Wrong> {
             return Err(wrong("empty-fires", "a name is missing under `fires`", next));
         }
         if names.contains(&name) {
-            return Err(wrong("duplicate-name", format!("`{name}` is named twice"), "leave one of them out"));
+            return Err(wrong("duplicate-name", format!("`{name}` is named twice"), "remove one of them"));
         }
         names.push(name);
     }

@@ -38,7 +38,7 @@ impl TriggerTable {
         check_repeated(&mut reader, &cases);
         let first = lines(text).next().unwrap_or(Line::EMPTY);
         if cases.is_empty() && reader.findings.is_empty() {
-            reader.report(first, "no-cases", "the file holds no prompt", FORM);
+            reader.report(first, "no-cases", "the file has no prompt", FORM);
         }
         let table = TriggerTable {
             title: "Prompts".to_owned(),
@@ -82,22 +82,22 @@ fn without_mark(line: Line<'_>) -> Line<'_> {
 fn read_line(file: FileId, line: Line<'_>) -> Result<TriggerCase, Wrong> {
     // The line that it counts is none of the file's.
     let cause = |error: serde_json::Error| error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
-    let no_json = |error| wrong("bad-json", format!("this line is no JSON: {}", cause(error)), FORM);
+    let no_json = |error| wrong("bad-json", format!("this line is not JSON: {}", cause(error)), FORM);
     let Json::Object(object) = serde_json::from_str::<Json>(line.text()).map_err(no_json)? else {
-        return Err(wrong("bad-prompt", "this line is no JSON object", FORM));
+        return Err(wrong("bad-prompt", "this line is not a JSON object", FORM));
     };
     let prompt = match object.get(PROMPT) {
         Some(Json::String(prompt)) if !prompt.trim().is_empty() => prompt.clone(),
         Some(Json::String(_)) => return Err(wrong("bad-prompt", format!("`{PROMPT}` is empty"), FORM)),
-        Some(_) => return Err(wrong("bad-prompt", format!("`{PROMPT}` is no text"), FORM)),
+        Some(_) => return Err(wrong("bad-prompt", format!("`{PROMPT}` is not text"), FORM)),
         None => return Err(wrong("no-prompt", format!("`{PROMPT}` is missing"), FORM)),
     };
     let skill = match object.get(EXPECTED) {
         Some(Json::String(name)) => name.trim(),
         Some(Json::Null) | None => "",
         Some(_) => {
-            let next = "name one skill, or write `null` if none may begin";
-            return Err(wrong("bad-skill", format!("`{EXPECTED}` is no text"), next));
+            let next = "name one skill, or write `null` if none may start";
+            return Err(wrong("bad-skill", format!("`{EXPECTED}` is not text"), next));
         }
     };
     let span = line.span(file);

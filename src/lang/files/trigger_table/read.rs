@@ -23,7 +23,7 @@ pub(super) fn read(file: FileId, text: &str) -> Read<TriggerTable> {
     if table.cases.is_empty() && reader.findings.is_empty() {
         let line = top.last().copied().unwrap_or(Line::EMPTY);
         let next = "add a section (`## …`) with a table of the columns `update` and `fires`";
-        reader.report(line, "no-cases", "the file holds no case", next);
+        reader.report(line, "no-cases", "the file has no case", next);
     }
     reader.finish(table)
 }
@@ -37,7 +37,7 @@ fn read_top(reader: &mut Reader, lines: &[Line<'_>]) -> TriggerTable {
             ("strict", "yes" | "no") => strict = item.value == "yes",
             ("strict", value) => {
                 let message = format!("`strict` is `yes` or `no`, not `{value}`");
-                let next = "write `- strict: no` if a trigger that is due and not judged is not missed";
+                let next = "write `- strict: no` if a trigger that is due and not judged should not count as missed";
                 reader.report(item.line, "bad-strict", message, next);
             }
             _ => reader.unknown_key(item, KEYS),
@@ -47,7 +47,7 @@ fn read_top(reader: &mut Reader, lines: &[Line<'_>]) -> TriggerTable {
     let is_known = |line: Line<'_>| reader.findings.iter().any(|found| found.span == line.span(reader.file));
     let bars = lines.iter().filter(|line| line.text().trim_start().starts_with('|'));
     if let Some(line) = bars.copied().find(|&line| !is_known(line)) {
-        reader.report(line, "misplaced-table", "a table stands above the first section", "put it below a `## …`");
+        reader.report(line, "misplaced-table", "there is a table above the first section", "put it below a `## …`");
     }
     TriggerTable {
         title: top.title,
@@ -101,7 +101,7 @@ fn check_prose(reader: &mut Reader, line: Line<'_>) {
     if text.starts_with("# ") {
         reader.report(line, "unknown-heading", "a second title", "begin sections with `## `");
     } else if text.strip_prefix("- ").is_some_and(is_key) {
-        reader.report(line, "misplaced-key", "this is read at the top of the file only", "move it below the title");
+        reader.report(line, "misplaced-key", "this is only read at the top of the file", "move it below the title");
     } else if text.contains('|') && text.contains("--") && text.bytes().all(|byte| b"|-: ".contains(&byte)) {
         let next = "begin and end every line of a table with `|`";
         reader.report(line, "bad-row", "this line of a table does not begin with `|`", next);
@@ -113,8 +113,8 @@ pub(super) fn check_repeated(reader: &mut Reader, cases: &[TriggerCase]) {
     let mut places: HashMap<String, Span> = HashMap::new();
     for case in cases {
         if let Some(&first) = places.get(&case.text()) {
-            let found = Diagnostic::error("duplicate-case", case.span, "this case is there twice");
-            let found = found.with_note("leave one of them out");
+            let found = Diagnostic::error("duplicate-case", case.span, "this case appears twice");
+            let found = found.with_note("remove one of them");
             reader.findings.push(found.with_place(first, "the first one is here"));
         } else {
             places.insert(case.text(), case.span);

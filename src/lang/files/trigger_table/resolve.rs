@@ -42,7 +42,7 @@ impl TriggerTable {
                     Ok(id) if fires.contains(&id) => {
                         let message = format!("`{}` is named twice", label(program, id));
                         let found = Diagnostic::error("duplicate-name", *span, message);
-                        findings.push(found.with_note("leave one of them out"));
+                        findings.push(found.with_note("remove one of them"));
                     }
                     Ok(id) => fires.push(id),
                     Err(found) => findings.push(found),
@@ -88,7 +88,7 @@ pub fn find_trigger(program: &Program, name: &str) -> Result<TriggerId, (String,
     };
     let next = || match waiting.is_empty() {
         true => "only conditions and triggers in words fire on an update".to_owned(),
-        false => format!("of this playbook there are {}", names()),
+        false => format!("this playbook has {}", names()),
     };
     let Some(number) = number else {
         return match waiting[..] {
@@ -131,8 +131,8 @@ fn find_skill(program: &Program, name: &str, updates: &[TriggerUpdate]) -> Resul
     let found = skill.triggers.iter().find(is_named).or_else(described).map(|trigger| trigger.id);
     found.ok_or_else(|| {
         let next =
-            "take `disable-model-invocation` out of its front matter and give it a description, or expect no skill";
-        (format!("the description of the skill `{name}` begins nothing"), next.to_owned())
+            "remove `disable-model-invocation` from its front matter and give it a description, or expect no skill";
+        (format!("the description of the skill `{name}` does not start it"), next.to_owned())
     })
 }
 

@@ -20,7 +20,7 @@ enum Column {
 
 impl table::Column for Column {
     const ALL: &'static [Column] = &[Column::Given, Column::Update, Column::Fires, Column::Note];
-    const HELP: &'static str = "columns are `given`, `update`, `fires` and `note`; `update` and `fires` must be there";
+    const HELP: &'static str = "columns are `given`, `update`, `fires` and `note`; `update` and `fires` are required";
 
     fn name(self) -> &'static str {
         match self {

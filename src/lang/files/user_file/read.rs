@@ -47,7 +47,7 @@ pub(super) fn read(file: FileId, text: &str) -> Result<UserFile, Vec<Diagnostic>
             "Answers" => user.answers = read_answers(&mut reader, section),
             "Database" => user.database = read_items(&mut reader, section, DATABASE, read_database),
             "Expect" => {
-                let form = "write a check a line, as in `- never Refund`";
+                let form = "write one check per line, as in `- never Refund`";
                 user.checks =
                     read_items(&mut reader, section, form, |reader, line, _| reader.read_check(line, "Expect"));
             }
@@ -67,8 +67,8 @@ pub(super) fn read(file: FileId, text: &str) -> Result<UserFile, Vec<Diagnostic>
         reader.report(last, "nobody-speaks", "this user never says anything", next);
     }
     if !places.contains_key("Database") && !places.contains_key("Expect") && reader.findings.is_empty() {
-        let next = "add `## Expect` with a check a line, or `## Database`";
-        reader.report(last, "nothing-expected", "whatever the program does is right", next);
+        let next = "add `## Expect` with one check per line, or `## Database`";
+        reader.report(last, "nothing-expected", "nothing checks what the program does", next);
     }
     reader.finish(user).whole()
 }
@@ -109,8 +109,8 @@ fn read_key(reader: &mut Reader, user: &mut UserFile, item: &TopItem<'_>) {
         "limit" => {
             let turns = count_of::<NonZeroUsize>(value, "turn").map(|turns| Limit::Turns(turns.get() as u64));
             let limit = turns.or_else(|| time(value).map(Limit::Time));
-            let limit = limit
-                .ok_or_else(|| bad("limit", "write so many turns of the model, or a time: `40 turns`, `5 minutes`"));
+            let limit =
+                limit.ok_or_else(|| bad("limit", "write a number of model turns, or a time: `40 turns`, `5 minutes`"));
             user.limit = reader.accept(item.line, limit).unwrap_or(user.limit);
         }
         "budget" => {
@@ -147,7 +147,7 @@ enum AnswerColumn {
 
 impl Column for AnswerColumn {
     const ALL: &'static [AnswerColumn] = &[AnswerColumn::Asked, AnswerColumn::Says];
-    const HELP: &'static str = "columns are `asked` and `says`; both must be there";
+    const HELP: &'static str = "columns are `asked` and `says`; both are required";
 
     fn name(self) -> &'static str {
         match self {
@@ -168,7 +168,12 @@ fn read_answers(reader: &mut Reader, section: &Section<'_>) -> Vec<Answer> {
         .filter(|line| !line.text().is_empty())
         .partition(|line| line.text().trim_start().starts_with('|'));
     for line in others {
-        reader.report(line, "unexpected-text", "this line is not of the table", "begin and end its lines with `|`");
+        reader.report(
+            line,
+            "unexpected-text",
+            "this line is not part of the table",
+            "begin and end its lines with `|`",
+        );
     }
     if lines.is_empty() {
         reader.empty(section.heading, "add a table with the columns `asked` and `says`");
@@ -188,8 +193,8 @@ fn read_answer(row: &Row<'_, AnswerColumn>) -> Result<Answer, Wrong> {
     }
     let source = asked.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|source| !source.is_empty());
     let source = source.ok_or_else(|| {
-        let next = "write `/…/` around it, as in `/number/`; `/(?i)number/` does not look at capitals";
-        wrong("bad-asked", format!("`{asked}` is no regular expression"), next)
+        let next = "write `/…/` around it, as in `/number/`; `/(?i)number/` ignores case";
+        wrong("bad-asked", format!("`{asked}` is not a regular expression"), next)
     })?;
     Ok(Answer { asked: regex(source)?, says: says.into() })
 }
@@ -212,7 +217,7 @@ fn read_items<T>(
             None => reader.report(
                 line,
                 "unexpected-text",
-                "this line is no item",
+                "this line is not a list item",
                 "begin every item with `- `, on one line",
             ),
         }
@@ -230,7 +235,7 @@ fn read_database(reader: &mut Reader, line: Line<'_>, item: &str) -> Option<Data
 }
 
 fn database(item: &str) -> Result<DatabaseKind, Wrong> {
-    let form = || wrong("bad-database", format!("`{item}` is no look at a database"), DATABASE);
+    let form = || wrong("bad-database", format!("`{item}` is not a database check"), DATABASE);
     if let Some(rest) = item.strip_prefix("as if:") {
         let (as_if, rest) = calls(rest)?.ok_or_else(form)?;
         let same = rest.trim_start().strip_prefix(';').and_then(|rest| rest.trim_start().strip_prefix("same:"));

@@ -31,26 +31,26 @@ Examples:
   playhouse check skills                           the Agent Skills in a folder and below it
   playhouse check --format json program.md";
 
-/// Finds what is wrong with a program, a plan or a test, without running it and without a model
+/// Finds problems in a program, plan or test without running it and without a model
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArguments {
-    /// The program's files, a plan's, tests and trigger tables, or folders of Agent Skills
+    /// The files of a program or plan, tests, trigger tables, or folders of Agent Skills
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Also write what was understood: names, kinds of lines, triggers, calls
+    /// Also print how each part was understood: names, kinds of lines, triggers, calls
     #[arg(long)]
     explain: bool,
-    /// What the checker of Agent Skills refuses is an error, not a warning
+    /// Report what the Agent Skills validator would reject as an error, not as a warning
     #[arg(long)]
     strict: bool,
-    /// How findings are written: text to standard error, or json to standard output
+    /// The format of the findings: text on standard error, or JSON on standard output
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// A file of canned tools, which count as declared
+    /// A file of canned tools, which count as declared (repeatable)
     #[arg(long, value_name = "FILE")]
     tools: Vec<PathBuf>,
-    /// The configuration [default: playhouse.toml beside the program]
+    /// The configuration file [default: playhouse.toml beside the program]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ pub(crate) struct CheckArguments {
 /// Checks a program, or tests and trigger tables.
 pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exit, Failure> {
     if arguments.explain && arguments.format == Format::Json {
-        return Err(Failure::wrong("`--explain` is text for people; leave out `--format json`"));
+        return Err(Failure::wrong("`--explain` is text for people; remove `--format json`"));
     }
     if arguments.files.iter().any(|path| path.is_dir()) {
         return check_folders(console, arguments);
@@ -144,11 +144,12 @@ fn check_cases(
 fn check_folders(console: &Console, arguments: &CheckArguments) -> Result<Exit, Failure> {
     let file = arguments.files.iter().find(|path| !path.is_dir());
     if let Some(file) = file {
-        let message = format!("{}: this is no folder, and others are; check files by themselves", file.display());
+        let message =
+            format!("{}: this is not a folder, but others are; check files in a command of their own", file.display());
         return Err(Failure::wrong(message));
     }
     if arguments.explain {
-        return Err(Failure::wrong("`--explain` is about programs; what was understood of skills is told without it"));
+        return Err(Failure::wrong("`--explain` is about programs; for skills, `check` shows the same without it"));
     }
     let Checked { told, findings, sources } = check_skills(&arguments.files, arguments.strict)?;
     if arguments.format == Format::Text {

@@ -9,7 +9,7 @@ const EXAMPLE: &str = "\
 Example:
   playhouse completions bash > ~/.local/share/bash-completion/completions/playhouse";
 
-/// Writes a completion script for a shell
+/// Prints a completion script for a shell
 #[derive(Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct CompletionsArguments {

@@ -34,21 +34,21 @@ Examples:
 /// How a server takes part.
 #[derive(Args)]
 pub(crate) struct NodeArguments {
-    /// The engine that has the sessions, in place of a store: restate:URL of its ingress
+    /// The engine that keeps the sessions, instead of a store: restate:URL of its ingress
     #[arg(long, value_name = "restate:URL", conflicts_with = "journal")]
     engine: Option<String>,
-    /// With --engine: the address at which the other nodes reach this one, as in http://10.0.0.7:7171
+    /// With --engine: the address where other nodes reach this one, such as http://10.0.0.7:7171
     #[arg(long, value_name = "URL", requires = "engine")]
     node: Option<String>,
-    /// With --engine: the address at which the engine calls this node
+    /// With --engine: the address where the engine calls this node
     #[arg(long, value_name = "ADDRESS", requires = "engine", default_value = "127.0.0.1:9080")]
     engine_listen: SocketAddr,
-    /// With --engine: only an engine that signs with this key may call this node (`publickeyv1_…`)
+    /// With --engine: only accept calls from an engine that signs with this key, `publickeyv1_…` (repeatable)
     #[arg(long, value_name = "KEY", requires = "engine")]
     engine_key: Vec<String>,
 }
 
-/// Looks after the engine on which sessions run
+/// Manages the engine that sessions run on
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EngineArguments {
@@ -57,37 +57,37 @@ pub(crate) struct EngineArguments {
     /// The engine: restate:URL of its ingress
     #[arg(long, value_name = "restate:URL", default_value = "restate:http://127.0.0.1:8080", global = true)]
     engine: String,
-    /// The engine's own interface [default: port 9070 where the ingress is]
+    /// The engine's admin API [default: port 9070 on the host of the ingress]
     #[arg(long, value_name = "URL", global = true)]
     admin: Option<String>,
 }
 
 #[derive(Subcommand)]
 enum EngineCommand {
-    /// Tells the engine where nodes are: one address, or that of what is in front of them
+    /// Tells the engine where the nodes are: the address of one, or of the load balancer in front of them
     Register {
-        /// Where nodes listen for the engine (`--engine-listen`)
+        /// The address where nodes listen for the engine (`--engine-listen`)
         #[arg(required = true, value_name = "URI")]
         uris: Vec<String>,
-        /// Also where the engine knows the address already, and it offers something else now
+        /// Register the address even if the engine knows it already and the node behind it has changed
         #[arg(long)]
         force: bool,
     },
-    /// Shows where nodes are, which sessions they have, and what is stuck
+    /// Shows where the nodes are, which sessions they run, and what is stuck
     Status,
-    /// Brings the sessions of a store into the engine, which goes on with them; the store stays as it was. End the servers of
-    /// the store first
+    /// Imports the sessions of a store into the engine, which continues them; the store stays as it is. Stop the
+    /// servers of the store first
     Import {
         /// The store: a `.sqlite` or `.db` file
         #[arg(value_name = "STORE")]
         store: PathBuf,
-        /// Only these sessions, and no tokens [default: all, and the tokens]
+        /// Import only these sessions, and no tokens [default: all sessions, and the tokens]
         #[arg(value_name = "SESSION")]
         sessions: Vec<String>,
     },
-    /// Has a session that is stuck visited again
+    /// Retries a session that is stuck
     Resume {
-        /// The session
+        /// The session's id
         #[arg(value_name = "SESSION")]
         session: String,
     },
@@ -95,7 +95,7 @@ enum EngineCommand {
 
 fn ingress_of(engine: &str) -> Result<&str, Failure> {
     engine.strip_prefix("restate:").ok_or_else(|| {
-        Failure::wrong(format!("--engine: {engine} is no engine; write it as in restate:http://127.0.0.1:8080"))
+        Failure::wrong(format!("--engine: {engine} is not an engine; write it as in restate:http://127.0.0.1:8080"))
     })
 }
 
@@ -121,8 +121,8 @@ impl NodeArguments {
         })?;
         let secret = node_secret().ok_or_else(|| {
             Failure::wrong(
-                "--engine: nodes know each other by a secret; set PLAYHOUSE_NODE_SECRET to the same long random text on \
-                 all of them, `openssl rand -hex 32` makes one",
+                "--engine: nodes recognise each other by a secret; set PLAYHOUSE_NODE_SECRET to the same long random \
+                 text on all of them (`openssl rand -hex 32` makes one)",
             )
         })?;
         Engine::check_keys(engine_key).map_err(|why| Failure::wrong(format!("--engine-key: {why}")))?;
@@ -188,7 +188,8 @@ async fn perform(console: &Console, arguments: &EngineArguments) -> Result<Exit,
             match stuck.is_empty() {
                 true => console.remark("nothing is stuck"),
                 false => console.remark(
-                    "what is paused waits for `playhouse engine resume SESSION`; the others are tried again by themselves",
+                    "a paused session waits for `playhouse engine resume SESSION`; the others are retried \
+                     automatically",
                 ),
             }
         }
@@ -197,10 +198,10 @@ async fn perform(console: &Console, arguments: &EngineArguments) -> Result<Exit,
             let n = admin.resume(session).await.map_err(Failure::failed)?;
             if n == 0 {
                 return Err(Failure::wrong(format!(
-                    "nothing of session {session} is paused; `playhouse engine status` shows what is stuck"
+                    "session {session} is not paused; `playhouse engine status` shows what is stuck"
                 )));
             }
-            console.remark(&format!("session {session} is visited again"));
+            console.remark(&format!("session {session} is being retried"));
         }
     }
     Ok(Exit::Finished)
@@ -260,7 +261,7 @@ async fn import_tokens(console: &Console, from: &SqliteLedger, to: &dyn Ledger) 
         match known.iter().find(|known| known.name == token.name) {
             Some(known) if known.hash == token.hash => {}
             Some(_) => console.warning(&format!(
-                "the engine has another token for {}, which stays; that of the store opens nothing there",
+                "the engine already has another token for {}, and keeps it; the one from the store is not valid there",
                 token.name
             )),
             None => n_came += usize::from(to.add_token(token).await?),
@@ -270,5 +271,5 @@ async fn import_tokens(console: &Console, from: &SqliteLedger, to: &dyn Ledger) 
 }
 
 fn or_none(text: &str) -> &str {
-    if text.is_empty() { "no node; `playhouse engine register URI` does it" } else { text }
+    if text.is_empty() { "no nodes; `playhouse engine register URI` adds one" } else { text }
 }

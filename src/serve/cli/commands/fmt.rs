@@ -22,29 +22,29 @@ const EXAMPLES: &str = "\
 Examples:
   playhouse fmt                     all playbooks, tests, trigger tables and plans below this folder
   playhouse fmt shop/program.md
-  playhouse fmt --check shop        changes nothing; exit code 1 if something would be changed
-  playhouse fmt --diff shop         shows what would be changed
+  playhouse fmt --check shop        changes nothing; exit code 1 if something would change
+  playhouse fmt --diff shop         shows what would change
   playhouse fmt - --stdin-name program.md < program.md
 
-`<!-- fmt: off -->` and `<!-- fmt: on -->` on lines of their own keep what stands between them as it is.";
+`<!-- fmt: off -->` and `<!-- fmt: on -->` on lines of their own leave what is between them as it is.";
 
 /// How the names of files end that can be ours.
 const ENDINGS: [&str; 6] = [MARKDOWN[0], MARKDOWN[1], MARKDOWN[2], ".json", ".yaml", ".yml"];
 
-/// Formats playbooks, tests, trigger tables and plans; a file that would mean something else then is left as it is
+/// Formats playbooks, tests, trigger tables and plans; leaves a file alone if its meaning would change
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FmtArguments {
     /// Files, folders with files anywhere below, or - for standard input
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Change nothing, and name the files that would be changed (exit code 1)
+    /// Change nothing; list the files that would change (exit code 1)
     #[arg(long)]
     check: bool,
-    /// Change nothing, and show what would be changed (exit code 1)
+    /// Change nothing; show what would change (exit code 1)
     #[arg(long)]
     diff: bool,
-    /// The name of what comes by standard input: what it is, and what messages call it
+    /// The file name of standard input: it decides what kind of file it is, and messages use it
     #[arg(long, value_name = "NAME")]
     stdin_name: Option<String>,
 }
@@ -65,7 +65,7 @@ pub(crate) fn fmt(console: &Console, arguments: &FmtArguments) -> Result<Exit, F
         return fmt_input(console, arguments);
     }
     if arguments.stdin_name.is_some() {
-        return Err(Failure::wrong("`--stdin-name` names standard input; write `-` in the place of paths"));
+        return Err(Failure::wrong("`--stdin-name` names standard input; write `-` instead of paths"));
     }
     let mut files = gather(&arguments.paths)?;
     relate(&mut files);
@@ -106,7 +106,7 @@ pub(crate) fn fmt(console: &Console, arguments: &FmtArguments) -> Result<Exit, F
 /// Formats what comes by standard input.
 fn fmt_input(console: &Console, arguments: &FmtArguments) -> Result<Exit, Failure> {
     if arguments.paths.len() > 1 {
-        return Err(Failure::wrong("standard input is formatted by itself; name files in a command of their own"));
+        return Err(Failure::wrong("standard input must be formatted alone; name files in another command"));
     }
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);
@@ -142,12 +142,12 @@ fn ended(has_changes: bool, has_refused: bool) -> Exit {
 }
 
 fn no_kind() -> &'static str {
-    "this is no playbook, test, trigger table or plan, and is left alone; if it is a playbook, write `playhouse: true` in \
-     its front matter"
+    "this is not a playbook, test, trigger table or plan, and is left alone; if it is a playbook, write `playhouse: \
+     true` in its front matter"
 }
 
 fn tell(console: &Console, name: &str, untouched: &Untouched) {
-    console.error(&format!("{name}:{}: {}; the file is left as it is", untouched.line, untouched.why));
+    console.error(&format!("{name}:{}: {}; the file is unchanged", untouched.line, untouched.why));
 }
 
 /// What would be changed, as it was asked for.
@@ -192,7 +192,7 @@ fn gather(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
-    String::from_utf8(std::fs::read(path)?).map_err(|_| std::io::Error::other("it is no text in UTF-8"))
+    String::from_utf8(std::fs::read(path)?).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
 }
 
 fn place(path: &Path) -> PathBuf {

@@ -23,31 +23,31 @@ use crate::serve::cli::machinery::world::{journal_failure, launch_failure, sessi
 const EXAMPLES: &str = "\
 Examples:
   playhouse graph program.md                              Mermaid, for Markdown pages
-  playhouse graph program.md --format svg > program.svg   a picture that needs nothing else
+  playhouse graph program.md --format svg > program.svg   a self-contained picture
   playhouse graph program.md --flow TakeBack --format dot | dot -Tpdf > flow.pdf
   playhouse graph program.md --session 20261121-224805-k3f9 --format svg > taken.svg";
 
-/// Draws a program: who calls whom, and what sets off which trigger, without a model
+/// Draws a program, without a model: who calls whom, and what fires which trigger
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GraphArguments {
-    /// The program's files, or a plan's [with --session: the program as the session has it]
+    /// The files of the program or plan [with --session: the program as the session has it]
     #[arg(required_unless_present = "session", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// As what: a flowchart for Mermaid or Graphviz, a picture, or an object for programs
+    /// The output format: a flowchart for Mermaid or Graphviz, a picture, or a JSON object for programs
     #[arg(long, default_value = "mermaid", value_parser = formats())]
     format: GraphFormat,
-    /// The lines of this playbook instead: which can follow which
+    /// Draw the lines of this playbook instead, and which line can follow which
     #[arg(long, value_name = "NAME")]
     flow: Option<String>,
-    /// Also what this session took: how often, how many tokens, and where it stands
+    /// Also show the path of this session: how often, how many tokens, and where it is now
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Where the session is kept: a `.sqlite` or `.db` file, a `.jsonl` file, or a folder of these [default:
+    /// Where the session is stored: a `.sqlite` or `.db` file, a `.jsonl` file, or a folder of these [default:
     /// $PLAYHOUSE_SESSIONS, or $XDG_STATE_HOME/playhouse/sessions]
     #[arg(long, value_name = "PATH", requires = "session")]
     journal: Option<PathBuf>,
-    /// A file of canned tools, which count as declared
+    /// A file of canned tools, which count as declared (repeatable)
     #[arg(long, value_name = "FILE")]
     tools: Vec<PathBuf>,
 }

@@ -34,6 +34,6 @@ pub(crate) fn unknown_command(name: &str) -> Failure {
     let known = known.get_subcommands().map(clap::Command::get_name);
     match nearest(name, known) {
         Some(close) => Failure::wrong(format!("there is no command `{name}`; did you mean `playhouse {close}`?")),
-        None => Failure::wrong(format!("there is no command `{name}`; `playhouse --help` lists what there is")),
+        None => Failure::wrong(format!("there is no command `{name}`; `playhouse --help` lists the commands")),
     }
 }

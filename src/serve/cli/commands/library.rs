@@ -8,15 +8,15 @@ use crate::serve::cli::machinery::output::table;
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse library                   what there is
+  playhouse library                   the list
   playhouse library form              the text of playhouse:form
   playhouse library form > form.md    a copy to change, imported as ./form.md";
 
-/// Shows the playbooks that come with playhouse, which programs import as `playhouse:NAME`
+/// Shows the playbooks that come with Playhouse; a program imports one as `playhouse:NAME`
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LibraryArguments {
-    /// The one whose text is wanted, such as form
+    /// The playbook to print, such as form
     name: Option<String>,
 }
 

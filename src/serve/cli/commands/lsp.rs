@@ -7,14 +7,14 @@ use crate::serve::cli::machinery::console::{Exit, Failure};
 use crate::serve::lsp::serve;
 
 const EXAMPLES: &str = "\
-An editor starts it, and speaks the Language Server Protocol with it.
-What it says of a program is what `check` says: findings, lines, names.";
+An editor starts it and talks to it over the Language Server Protocol.
+It reports what `check` reports: findings, lines, names.";
 
-/// Serves an editor: findings, what a line costs, definitions, completion (Language Server Protocol)
+/// Serves an editor over the Language Server Protocol: findings, what a line costs, definitions, completion
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LspArguments {
-    /// Over standard input and output; there is no other way, and editors say so all the same
+    /// Use standard input and output; there is no other way, but editors pass this option
     #[arg(long)]
     stdio: bool,
 }

@@ -14,14 +14,14 @@ const EXAMPLES: &str = r#"Examples:
   playhouse mcp desk=desk.md,notes.md shop.md --model openai:gpt-4.1-mini
   claude mcp add desk -- playhouse mcp "$PWD/desk.md""#;
 
-/// Offers programs to an MCP client on standard input and output: public playbooks are tools
+/// Offers programs to an MCP client on standard input and output; public playbooks become tools
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct McpArguments {
     /// The programs: FILE, or NAME=FILE,FILE
     #[arg(required = true, value_name = "PROGRAM")]
     programs: Vec<String>,
-    /// Where sessions are kept: a `.sqlite` or `.db` file [default: $XDG_STATE_HOME/playhouse/mcp.sqlite]
+    /// Where to store the sessions: a `.sqlite` or `.db` file [default: $XDG_STATE_HOME/playhouse/mcp.sqlite]
     #[arg(long, value_name = "STORE")]
     journal: Option<PathBuf>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) fn mcp(console: &Console, arguments: &McpArguments) -> Result<Exit, F
         residents.recover().await.map_err(|error| resident_failure(console, error))?;
         let names: Vec<String> = residents.programs().iter().map(|offered| offered.name.to_string()).collect();
         console.remark(&format!(
-            "an MCP client may talk with {} on standard input and output; sessions are kept in {}",
+            "an MCP client can talk with {} on standard input and output; sessions are stored in {}",
             names.join(", "),
             words
         ));

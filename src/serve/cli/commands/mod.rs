@@ -40,7 +40,7 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 const EXAMPLES: &str = "\
 Examples:
   playhouse new shop                          a folder to start from
-  playhouse check --explain shop/program.md   what is understood of a program
+  playhouse check --explain shop/program.md   how a program is understood, line by line
   playhouse run shop/program.md --model openai:gpt-4.1-mini
   playhouse test shop                         its scripted conversations, without a model
 

@@ -20,7 +20,7 @@ Examples:
   playhouse model list
   playhouse model show program.md";
 
-/// Lists the models that are there without configuration; shows which model a run would have
+/// Lists the models available without configuration; shows which model a run would use
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ModelArguments {
@@ -30,15 +30,15 @@ pub(crate) struct ModelArguments {
 
 #[derive(Subcommand)]
 enum ModelCommand {
-    /// The one inside, and those of servers that run on this machine
+    /// Lists the embedded model, and the models of servers that run on this machine
     List {
-        /// For whom: a table for people, or an array for programs
+        /// The output format: a table for people, or a JSON array for programs
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Which model a run would have, and why; its key
+    /// Shows which model a run would use, why, and whether its key is set
     Show {
-        /// The program: its front matter and the configuration beside it count
+        /// The program; its front matter and the configuration beside it count
         program: Option<PathBuf>,
         /// The model, as for `run`
         #[arg(long, value_name = "ID")]
@@ -46,10 +46,10 @@ enum ModelCommand {
         /// The server, as for `run`
         #[arg(long, value_name = "URL")]
         base_url: Option<String>,
-        /// The configuration [default: playhouse.toml beside the program, or in the current folder]
+        /// The configuration file [default: playhouse.toml beside the program, or in the current folder]
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
-        /// For whom: text for people, or an object for programs
+        /// The output format: text for people, or a JSON object for programs
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
@@ -153,7 +153,7 @@ fn show(console: &Console, choices: Choices, program: Option<&PathBuf>, format: 
         (Format::Text, Some(server)) => {
             let key = match has_key {
                 Some(true) => "key set (OPENAI_API_KEY)",
-                Some(false) | None => "key not set; a server that wants one gets it from OPENAI_API_KEY",
+                Some(false) | None => "key not set; if the server needs one, set OPENAI_API_KEY",
             };
             format!("{reason}\nserver {server}\n{key}\n")
         }

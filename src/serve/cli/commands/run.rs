@@ -40,16 +40,19 @@ Examples:
   playhouse run program.md --playbook Report --arg year=2026 --session report-2026
   playhouse run trip.yaml --tools tools.json --arg city=Rome";
 
-/// Runs a program, or a plan (`.json`, `.yaml`). On a terminal it is a conversation; else each line of standard input is one message of the
-/// user, and standard output gets what the program says
+/// Runs a program or a plan
+///
+/// On a terminal you talk with it; otherwise each line of standard input is one user message, and what the program
+/// says goes to standard output
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RunArguments {
-    /// The program's files; of a plan, standard output gets its value. After a skill's folder: the words it is called with
+    /// The program's files, or a plan (`.json`, `.yaml`), whose value goes to standard output; after a skill's
+    /// folder, the words to call it with
     #[arg(required_unless_present = "skill", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// A skill that comes with the program, or runs alone: its name, as `playhouse skills list` shows it, or the path of its
-    /// folder, with a `/` (can be given again)
+    /// A skill to use in the program, or to run alone: its name as `playhouse skills list` shows it, or the path of
+    /// its folder, with a `/` (repeatable)
     #[arg(long, value_name = "NAME|DIR")]
     pub(crate) skill: Vec<String>,
     #[command(flatten)]
@@ -57,26 +60,27 @@ pub(crate) struct RunArguments {
     /// The playbook or plan to begin with [default: the one with the trigger `At the beginning`]
     #[arg(long, value_name = "NAME")]
     pub(crate) playbook: Option<String>,
-    /// An argument, or a variable: JSON or text (can be given again)
+    /// An argument or a variable, as JSON or text (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
     pub(crate) arg: Vec<(Arc<str>, Value)>,
-    /// How often the model may write another plan for one that has failed [default: `max_replans` in playhouse.toml, 0]
+    /// How many times the model may write a new plan for one that failed [default: `max_replans` in playhouse.toml,
+    /// or 0]
     #[arg(long, value_name = "N")]
     pub(crate) max_replans: Option<u32>,
-    /// The session's id: it is resumed, or begun if there is none
+    /// The session's id; the session is resumed if it exists, and begun otherwise
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Where the session is kept: a `.jsonl` file, or a `.sqlite` or `.db` file for many sessions [default:
+    /// Where to store the session: a `.jsonl` file, or a `.sqlite` or `.db` file for many sessions [default:
     /// $PLAYHOUSE_SESSIONS, or $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
     #[arg(long, value_name = "PATH")]
     pub(crate) journal: Option<PathBuf>,
-    /// Let a debugger attach at this address, such as 127.0.0.1:4711 (port 0: any)
+    /// Let a debugger attach at this address, such as 127.0.0.1:4711 (port 0: any free port)
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) debug_listen: Option<SocketAddr>,
-    /// With --session: go on with the text of the files, from the last line that still exists
+    /// With --session: continue with the current text of the files, from the last line that still exists
     #[arg(long, requires = "session")]
     pub(crate) migrate: bool,
-    /// Load the program again when one of its files is saved; a running session keeps its text
+    /// Reload the program when one of its files is saved; a running session keeps its text
     #[arg(long)]
     pub(crate) watch: bool,
     #[command(flatten)]
@@ -99,7 +103,7 @@ pub(crate) fn run(console: &Console, arguments: &RunArguments) -> Result<Exit, F
         check_journal_kind(path)?;
     }
     if arguments.watch && !console.is_conversation {
-        return Err(Failure::wrong("--watch is for a conversation; run it on a terminal, or leave --watch out"));
+        return Err(Failure::wrong("--watch is for conversations; run it on a terminal, or remove --watch"));
     }
     runtime()?.block_on(run_sessions(console, arguments))
 }
@@ -124,7 +128,7 @@ fn called(console: &Console, arguments: &RunArguments) -> Result<Called, Failure
         let known = with.insert(ARGUMENTS.into(), Value::from(words.join(" ")));
         if known.is_some() {
             return Err(Failure::wrong(format!(
-                "`--arg {ARGUMENTS}=…` and the words after {} are the same; leave one of them out",
+                "`--arg {ARGUMENTS}=…` and the words after {} mean the same; remove one of them",
                 skill.display()
             )));
         }
@@ -371,8 +375,8 @@ fn check_journal_kind(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::wrong(format!(
-        "{}: what kind of journal this is to be is not known; name a `.jsonl` file (one session) or a `.sqlite` or \
-         `.db` file (many) with --journal",
+        "{}: unknown kind of journal; with --journal, name a `.jsonl` file (one session) or a `.sqlite` or `.db` file \
+         (many)",
         path.display()
     )))
 }

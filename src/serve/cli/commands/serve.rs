@@ -44,30 +44,30 @@ Examples:
 /// So often a node looks whether it has been registered.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Serves programs over HTTP: a page to talk and to look inside, and an interface for other programs
+/// Serves programs over HTTP: a page to talk with them and to look inside, and an API for other programs
 #[derive(Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ServeArguments {
     /// The programs: FILE, or NAME=FILE,FILE
     #[arg(required = true, value_name = "PROGRAM")]
     programs: Vec<String>,
-    /// The address; port 0: any
+    /// The address to listen at (port 0: any free port)
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]
     listen: SocketAddr,
-    /// Where sessions and tokens are kept: a `.sqlite` or `.db` file [default:
+    /// Where to store sessions and tokens: a `.sqlite` or `.db` file [default:
     /// $XDG_STATE_HOME/playhouse/serve.sqlite]
     #[arg(long, value_name = "STORE")]
     journal: Option<PathBuf>,
-    /// Load a program anew when one of its files is saved: new sessions have the new text
+    /// Reload a program when one of its files is saved; new sessions get the new text
     #[arg(long)]
     watch: bool,
-    /// Let another process listen on the same address, so that the next one can begin before this one ends
+    /// Let another process listen at the same address, so that the next server can start before this one stops
     #[arg(long)]
     reuse_port: bool,
-    /// Tell figures for Prometheus at this address, too, to whoever asks
+    /// Also serve metrics for Prometheus at this address, to anyone who asks
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<SocketAddr>,
-    /// Serve everybody who reaches the address, without a token and as an admin
+    /// Serve everyone who can reach the address as an admin, without a token
     #[arg(long)]
     no_auth_i_know: bool,
     #[cfg(feature = "restate")]
@@ -81,7 +81,7 @@ pub(crate) struct ServeArguments {
 
 #[derive(Subcommand)]
 enum ServeCommand {
-    /// Tokens: who may come in
+    /// Makes, lists and revokes tokens, which decide who may come in
     Token(TokenArguments),
 }
 
@@ -92,7 +92,7 @@ struct TokenArguments {
     /// The store, as for `serve`
     #[arg(long, value_name = "STORE", global = true)]
     journal: Option<PathBuf>,
-    /// The engine that has the tokens, as for `serve`, in place of a store
+    /// The engine that keeps the tokens, instead of a store, as for `serve`
     #[cfg(feature = "restate")]
     #[arg(long, value_name = "restate:URL", conflicts_with = "journal", global = true)]
     engine: Option<String>,
@@ -100,25 +100,25 @@ struct TokenArguments {
 
 #[derive(Subcommand)]
 enum TokenCommand {
-    /// Makes a token, and prints it: once
+    /// Makes a token and prints it, this one time
     New {
-        /// Whose it is
+        /// The name of its owner
         name: String,
-        /// What it may do
+        /// What its owner may do
         #[arg(long, value_enum, default_value_t = RoleName::User)]
         role: RoleName,
-        /// The only program that it is for
+        /// The only program it gives access to
         #[arg(long, value_name = "NAME")]
         program: Option<String>,
-        /// It is a service's (Open WebUI), which says in X-OpenWebUI-User-Id for whom it asks
+        /// It belongs to a service (such as Open WebUI) that names its user in X-OpenWebUI-User-Id
         #[arg(long)]
         forwards: bool,
     },
-    /// Lists all tokens, without what they are
+    /// Lists all tokens, without their secrets
     List,
-    /// Takes a token away
+    /// Revokes a token
     Revoke {
-        /// Whose it is
+        /// The name of its owner
         name: String,
     },
 }
@@ -126,7 +126,7 @@ enum TokenCommand {
 /// What a token may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum RoleName {
-    /// Talk in own sessions, and see their state
+    /// Talk in one's own sessions, and see their state
     User,
     /// See all sessions, fork them, answer approvals
     Operator,
@@ -178,8 +178,8 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         };
         if let Some(reached) = reached {
             return Err(Failure::wrong(format!(
-                "{reached}: others could reach this, and there are no tokens; make one with `playhouse serve token new \
-                 NAME --role admin`, or serve this machine alone"
+                "{reached}: others could reach this server, and there are no tokens; make one with `playhouse serve \
+                 token new NAME --role admin`, or serve only this machine"
             )));
         }
     }
@@ -193,11 +193,11 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     let names: Vec<String> = residents.programs().iter().map(|offered| offered.name.to_string()).collect();
     let who = match needs_tokens {
         true => "with a token",
-        false => "for everybody on this machine, who may do everything; `playhouse serve token new NAME` makes tokens",
+        false => "for everyone on this machine, who may do everything; `playhouse serve token new NAME` makes tokens",
     };
-    console.remark(&format!("serves {} {who}; sessions are kept in {words}", names.join(", ")));
+    console.remark(&format!("serves {} {who}; sessions are stored in {words}", names.join(", ")));
     if n_recovered > 0 {
-        console.remark(&format!("{n_recovered} sessions go on that were under way"));
+        console.remark(&format!("{n_recovered} sessions that were running continue"));
     }
     let watching = arguments.watch.then(|| {
         let each = residents.programs().into_iter().map(|offered| watch(console, &residents, offered));
@@ -214,7 +214,7 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         // What is still called has been answered.
         let _ = joined.await;
     }
-    console.remark("all sessions rest; they go on when the server is started again");
+    console.remark("all sessions are saved; they continue when the server starts again");
     Ok(Exit::Finished)
 }
 
@@ -231,8 +231,7 @@ fn tell_manager(console: &Console, state: &str) {
     let send = || UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &manager_address(&path)?);
     if let Err(error) = send() {
         let place = path.display();
-        console
-            .remark(&format!("who has started this server cannot be told {state} ({place}, NOTIFY_SOCKET): {error}"));
+        console.remark(&format!("cannot tell the service manager {state} ({place}, NOTIFY_SOCKET): {error}"));
     }
 }
 
@@ -306,17 +305,16 @@ async fn perform(console: &Console, arguments: &TokenArguments) -> Result<Exit, 
                 RoleName::Admin => Role::Admin,
             };
             let made = tokens::new_token(name, role, program.as_deref(), (SystemClock.now(), None));
-            let (token, row) =
-                made.map_err(|error| Failure::failed(format!("there are no random numbers: {error}")))?;
+            let (token, row) = made.map_err(|error| Failure::failed(format!("cannot get random numbers: {error}")))?;
             let row = TokenRow { forwards: *forwards, ..row };
             if !ledger.add_token(row).await.map_err(journal_failure)? {
                 return Err(Failure::wrong(format!(
-                    "there is a token for {name}; choose another name, or take that one away with `playhouse serve token \
-                     revoke {name}`"
+                    "there already is a token for {name}; choose another name, or revoke that one with `playhouse \
+                     serve token revoke {name}`"
                 )));
             }
             put(&format!("{token}\n"))?;
-            console.remark("this is shown once: only its hash is kept");
+            console.remark("this is shown only once: the store has only its hash");
         }
         TokenCommand::List => {
             let row = |TokenRow { name, role, program, created, expires, .. }: &TokenRow| {
@@ -339,8 +337,7 @@ async fn perform(console: &Console, arguments: &TokenArguments) -> Result<Exit, 
                     "there is no token for {name}; `playhouse serve token list` lists them"
                 )));
             }
-            console
-                .remark(&format!("the token for {name} is taken away; a server that runs knows it within two seconds"));
+            console.remark(&format!("the token for {name} is revoked; a running server knows it within two seconds"));
         }
     }
     Ok(Exit::Finished)

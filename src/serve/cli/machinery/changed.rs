@@ -25,9 +25,9 @@ pub(crate) fn tell_changes(
         (Some(changes), true) => remarks.extend(lines(changes).into_iter().map(note)),
         (Some(changes), false) => {
             console.warning(&format!(
-                "the program's text has changed since session {session} began; the session goes on with the old text \
-                 (--migrate: with the new one, from the last line that still exists; without --session a new session \
-                 begins)"
+                "the program's text has changed since session {session} began; the session continues with the old \
+                 text (--migrate: with the new one, from the last line that still exists; without --session, a new \
+                 session begins)"
             ));
             for line in lines(changes) {
                 console.tell(&format!("  {line}\n"));

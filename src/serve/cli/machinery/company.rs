@@ -14,10 +14,10 @@ use crate::lang::program::FrontMatter;
 /// Options that name them.
 #[derive(Args, Clone, Default)]
 pub(crate) struct CompanyArguments {
-    /// The model that plays users, of cases in which somebody plays one (`*.user.md`)
+    /// The model that plays the user, in cases that want one (`*.user.md`)
     #[arg(long, value_name = "ID")]
     pub(crate) user_model: Option<String>,
-    /// The model that judges, of cases in which a check asks a judge, and of `*.judge.md`
+    /// The model that judges, in cases with a check that asks a judge, and in `*.judge.md`
     #[arg(long, value_name = "ID")]
     pub(crate) judge: Option<String>,
 }
@@ -65,13 +65,11 @@ async fn open(
     };
     let (llm, config) = opened.await.map_err(|error: crate::host::launch::LaunchError| format!("{option}: {error}"))?;
     if llm.kind() == ModelKind::Embedded {
-        return Err(format!(
-            "{option}: the embedded model does lines of playbooks, and nothing else; name another one"
-        ));
+        return Err(format!("{option}: the embedded model only does lines of playbooks; name another model"));
     }
     if is_budgeted && llm.kind() == ModelKind::Live && config.session.prices.of(&llm.id()).is_none() {
         return Err(format!(
-            "{option}: the prices of {} are not known; add them to [prices] of playhouse.toml",
+            "{option}: the prices of {} are unknown; add them to [prices] of playhouse.toml",
             llm.id()
         ));
     }

@@ -31,13 +31,13 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 /// Options of a conversation.
 #[derive(Args, Default)]
 pub(crate) struct TalkArguments {
-    /// A message of the user, given before standard input is read (can be given again)
+    /// A user message, sent before standard input is read (repeatable)
     #[arg(long, value_name = "TEXT")]
     message: Vec<String>,
-    /// Write all events to this file as JSON Lines
+    /// Write all events to this file, as JSON Lines
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// At the end, write a summary as JSON to standard error
+    /// At the end, write a summary to standard error, as JSON
     #[arg(long)]
     pub(crate) summary: bool,
 }
@@ -129,8 +129,8 @@ pub(crate) async fn converse(
     if let Some(task) = events {
         match task.await.map_err(std::io::Error::other).flatten() {
             Ok(0) => {}
-            Ok(n) => console.warning(&format!("--events: {n} events came too fast and are missing")),
-            Err(cause) => console.warning(&format!("--events: {cause}; events are missing")),
+            Ok(n) => console.warning(&format!("--events: {n} events came too fast and were not written")),
+            Err(cause) => console.warning(&format!("--events: {cause}; some events were not written")),
         }
     }
     let after = match talked {
@@ -298,13 +298,13 @@ impl Talk<'_> {
             PublicBody::Degraded { cause } => {
                 self.end_line().await?;
                 self.console.warning(&format!(
-                    "the model did not keep to the protocol: {cause}; its words are passed on, and the program waits \
-                     for the user"
+                    "the model did not follow the protocol: {cause}; its words are shown to you, and the program \
+                     waits for the user"
                 ));
             }
             PublicBody::Retry { cause, attempt } => {
                 self.end_line().await?;
-                self.console.remark(&format!("the model's reply failed: {cause}; attempt {attempt} begins"));
+                self.console.remark(&format!("the model's reply failed: {cause}; trying again (attempt {attempt})"));
             }
             PublicBody::ProgramChanged { files, lines } => {
                 self.end_line().await?;
@@ -327,7 +327,7 @@ impl Talk<'_> {
                 self.end_line().await?;
                 // After the resumption itself nothing has happened.
                 if self.is_resumed && event.seq == 2 {
-                    self.console.remark("the session had ended before");
+                    self.console.remark("the session has already ended");
                 }
                 (self.wanted, self.is_busy) = (None, false);
             }
@@ -464,7 +464,7 @@ impl Talk<'_> {
             Command::Quit => return Some(After::Left),
             Command::Restart if self.subject.can_restart => return Some(After::Restart),
             Command::Restart => {
-                Err("what was resumed has no file to begin anew from; leave and use `playhouse run FILE`".to_owned())
+                Err("a resumed session has no file to restart from; leave, and use `playhouse run FILE`".to_owned())
             }
         };
         self.make_room().await;
@@ -489,14 +489,14 @@ impl Talk<'_> {
         }
         self.is_warned = true;
         if is_waiting {
-            self.console.remark("Ctrl-C again leaves");
+            self.console.remark("press Ctrl-C again to leave");
             return None;
         }
         self.interrupted = Some(Instant::now());
         self.word.clear();
         self.open = None;
         self.input.forget();
-        self.console.remark("interrupted; Ctrl-C again leaves");
+        self.console.remark("interrupted; press Ctrl-C again to leave");
         self.handle.interrupt().await.is_err().then_some(After::Ended)
     }
 
@@ -515,11 +515,11 @@ impl Talk<'_> {
         match reloaded {
             Reloaded::Same => {}
             Reloaded::Good => self.console.remark(
-                "reloaded; this session keeps its text, and the next one has the new text (/restart begins it now)",
+                "reloaded; this session keeps its text, and the next one gets the new text (/restart starts it now)",
             ),
             Reloaded::Bad(findings) => {
                 self.console.tell(&findings);
-                self.console.remark("not reloaded; the next session needs a text without errors");
+                self.console.remark("not reloaded; fix the errors before the next session");
             }
         }
     }
@@ -585,10 +585,10 @@ async fn saved(watch: &mut Option<&mut Watch>) {
 /// That the session goes on with another text, and which lines it has left for that.
 fn changed_remark(files: &[Arc<str>], lines: &[LeftLineWire]) -> String {
     let told = |line: &LeftLineWire| match &line.to {
-        Some(to) => format!("{} is gone, on from {to}", line.from),
-        None => format!("{} is gone with its playbook", line.from),
+        Some(to) => format!("{} no longer exists, continued at {to}", line.from),
+        None => format!("{} no longer exists, nor does its playbook", line.from),
     };
     let left: Vec<String> = lines.iter().map(told).collect();
     let left = if left.is_empty() { String::new() } else { format!("; {}", left.join("; ")) };
-    format!("the session goes on with the changed program ({}){left}", files.join(", "))
+    format!("the session continues with the changed program ({}){left}", files.join(", "))
 }

@@ -75,8 +75,8 @@ pub(crate) async fn bind(console: &Console, address: SocketAddr, option: &str) -
     let address = listener.local_addr().map_err(wrong)?;
     if !address.ip().is_loopback() {
         console.warning(&format!(
-            "{option} {address}: whoever can reach this address can see the program's data and run programs as you; \
-             127.0.0.1 is for this machine only"
+            "{option} {address}: anyone who can reach this address can see the program's data and run programs as \
+             you; 127.0.0.1 is for this machine only"
         ));
     }
     console.remark(&format!("a debugger can attach at {address}"));
@@ -90,16 +90,16 @@ struct RunningDoor {
 
 impl Door for RunningDoor {
     fn launch(&self, _: LaunchArguments, _: bool) -> BoxFuture<'_, Result<Launched, String>> {
-        let refusal = "a program runs here already; attach to it, or launch another one with `playhouse debug`";
+        let refusal = "a program is already running here; attach to it, or launch another one with `playhouse debug`";
         Box::pin(async move { Err(refusal.to_owned()) })
     }
 
     fn attach(&self, arguments: &AttachArguments) -> Result<Reached, String> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let running = running.ok_or("no session runs here at the moment; try again")?;
+        let running = running.ok_or("no session is running here at the moment; try again")?;
         match &arguments.session {
             Some(wanted) if **wanted != **running.handle.id() => Err(format!(
-                "session {} runs here, not {wanted}; attach without a session, or to that one",
+                "session {} is running here, not {wanted}; attach without naming a session, or to that one",
                 running.handle.id()
             )),
             Some(_) | None => Ok(Reached::Here(running)),

@@ -53,9 +53,9 @@ pub(crate) fn tell(console: &Console, subject: &Subject, ending: &Arc<Ending>, t
         }
         Some(Outcome::Failed(fault)) => {
             let place = place(&subject.program, fault).map_or(String::new(), |place| format!("{place}: "));
-            let show = subject.show.as_ref().map_or(String::new(), |show| format!("\nwhere it stands: {show}"));
+            let show = subject.show.as_ref().map_or(String::new(), |show| format!("\nto see its state: {show}"));
             // A model may answer another time, or another one may; every other failure is the end.
-            let go_on = (fault.kind == FaultKind::Model).then(|| format!("\nto go on: {}", subject.go_on));
+            let go_on = (fault.kind == FaultKind::Model).then(|| format!("\nto continue: {}", subject.go_on));
             let next = show + &go_on.unwrap_or_default();
             console.fault(&fault.kind.to_string(), &format!("{place}{}{next}", fault.message));
             Exit::Failed
@@ -66,9 +66,9 @@ pub(crate) fn tell(console: &Console, subject: &Subject, ending: &Arc<Ending>, t
                     format!("the program waits for an answer ({question}) and standard input has ended")
                 }
                 (None, true) => "the program waits for the user and standard input has ended".to_owned(),
-                (_, false) => "the session is kept".to_owned(),
+                (_, false) => "the session is saved".to_owned(),
             };
-            console.tell(&format!("{why}; to go on: {}\n", subject.go_on));
+            console.tell(&format!("{why}; to continue: {}\n", subject.go_on));
             Exit::Waits
         }
     };
@@ -152,16 +152,14 @@ fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
 pub(crate) fn event_remark(event: &str, fate: SignalFate) -> Option<String> {
     match fate {
         SignalFate::PassedOver => Some(format!(
-            "no trigger waits for the event {event}, so nothing comes of it but a record; write `When the event {event} \
-             arrives` below the `### Triggers` of a playbook"
+            "no trigger waits for the event {event}, so it was only recorded; write `When the event {event} arrives` \
+             below the `### Triggers` of a playbook"
         )),
         SignalFate::TooLarge => Some(format!(
-            "the data of the event {event} is larger than a variable may be (`value_bytes`), so nothing comes of it but a \
-             record; send less, such as where the data is"
+            "the data of the event {event} is larger than a variable may be (`value_bytes`), so it was only recorded; \
+             send less, such as a link to the data"
         )),
-        SignalFate::Repeated => {
-            Some(format!("the event {event} has come before with the same id; nothing comes of it"))
-        }
+        SignalFate::Repeated => Some(format!("the event {event} already came with the same id, so it was ignored")),
         SignalFate::Taken => None,
     }
 }

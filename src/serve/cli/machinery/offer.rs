@@ -65,7 +65,7 @@ pub(crate) fn store_at(option: &str, path: &Path) -> Result<Place, Failure> {
 fn for_server(option: &str, place: Place) -> Result<Place, Failure> {
     match place.is_for_one() || !place.has_ending() {
         true => Err(Failure::wrong(format!(
-            "{option}: {} is no store for a server; name a `.sqlite` or `.db` file",
+            "{option}: {} is not a store for a server; name a `.sqlite` or `.db` file",
             place.path().display()
         ))),
         false => Ok(place),
@@ -87,8 +87,8 @@ fn program_of(text: &str) -> Result<(String, Vec<PathBuf>), Failure> {
     match !name.is_empty() && name.chars().all(is_good) {
         true => Ok((name, files)),
         false => Err(Failure::wrong(format!(
-            "{text}: `{name}` is no name for a program in addresses; give it one of letters, digits, `-` and `_`, as in \
-             desk={text}"
+            "{text}: `{name}` cannot be part of an address; give the program a name of letters, digits, `-` and `_`, \
+             as in desk={text}"
         ))),
     }
 }
@@ -109,7 +109,7 @@ pub(crate) async fn offer(
     for (name, files) in &programs {
         if residents.programs().iter().any(|offered| *offered.name == **name) {
             return Err(Failure::wrong(format!(
-                "two programs are called {name}; name one, as in other={}",
+                "two programs are called {name}; rename one, as in other={}",
                 files[0].display()
             )));
         }
@@ -134,7 +134,10 @@ pub(crate) fn resident_failure(console: &Console, error: ResidentError) -> Failu
 fn key(place: &Place) -> Result<[u8; 64], Failure> {
     let path = place.path().with_extension("key");
     Cookies::key_in(&path).map_err(|cause| {
-        Failure::failed(format!("{}: {cause}; it is the server's key: remove it, and another is made", path.display()))
+        Failure::failed(format!(
+            "{}: {cause}; this is the server's key; remove it, and the server makes another",
+            path.display()
+        ))
     })
 }
 

@@ -13,10 +13,10 @@ use crate::serve::cli::machinery::console::{Console, Failure, count};
 /// For whom output is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Text, for people.
     #[default]
     Text,
-    /// For programs.
+    /// JSON, for programs.
     Json,
 }
 

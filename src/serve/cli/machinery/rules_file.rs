@@ -39,13 +39,18 @@ impl RulesFile {
         }
         if !top.settings.is_empty() {
             let first = lines.iter().copied().find(|line| line.text().starts_with("- setting"));
-            reader.report(first.unwrap_or(Line::EMPTY), "unknown-key", "rules set nothing", format!("keys are {KEYS}"));
+            reader.report(
+                first.unwrap_or(Line::EMPTY),
+                "unknown-key",
+                "rules cannot set anything",
+                format!("keys are {KEYS}"),
+            );
         }
         let rules: Vec<Written> = sections.iter().flat_map(|section| read_section(&mut reader, section)).collect();
         if rules.is_empty() && reader.findings.is_empty() {
             let line = lines.last().copied().unwrap_or(Line::EMPTY);
-            let next = "add a section (`## …`) with a check a line, as in `- never Refund`";
-            reader.report(line, "no-rules", "the file holds no rule", next);
+            let next = "add a section (`## …`) with one check per line, as in `- never Refund`";
+            reader.report(line, "no-rules", "the file has no rules", next);
         }
         reader.finish(RulesFile { program: top.program, tools: top.tools, rules }).whole()
     }
@@ -68,8 +73,8 @@ fn read_section(reader: &mut Reader, section: &Section<'_>) -> Vec<Written> {
             reader.report(line, "unknown-heading", "another heading in a section", "begin sections with `## `");
         } else if !line.text().is_empty() && (is_after_rule || line.text().trim_start().starts_with("- ")) {
             // It would be prose, and the rule would say less than it seems to.
-            let next = "put a rule on one line that begins with `- `, and an empty line before prose";
-            reader.report(line, "unexpected-text", "this line goes on with a rule", next);
+            let next = "write a rule on one line that begins with `- `, and an empty line before prose";
+            reader.report(line, "unexpected-text", "this line continues a rule", next);
         }
         is_after_rule = is_rule || (is_after_rule && !line.text().is_empty());
     }

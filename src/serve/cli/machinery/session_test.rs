@@ -128,16 +128,16 @@ impl Teller<'_> {
                 self.happen(*time, TestStepKind::Event(event), "an event came in the middle of something");
             }
             RecordBody::Approved { answer, .. } => match line_for(answer) {
-                Some(line) => self.happen(*time, TestStepKind::User(line), "nobody had asked for this answer"),
+                Some(line) => self.happen(*time, TestStepKind::User(line), "nothing had asked for this answer"),
                 None => self.unsaid("a person answered a tool with more than a text"),
             },
             RecordBody::TimerFired { .. } => self.timer(*time),
             RecordBody::Edited { frame, name, value, after: None, .. } => self.edit(*time, *frame, name, value),
-            RecordBody::Edited { .. } => self.unsaid("a debugger changed a variable while the program stood still"),
-            RecordBody::Interrupted { .. } => self.unsaid("somebody interrupted what was going on"),
+            RecordBody::Edited { .. } => self.unsaid("a debugger changed a variable while the program was paused"),
+            RecordBody::Interrupted { .. } => self.unsaid("somebody interrupted the program"),
             RecordBody::Reopened => self.unsaid("another process took the session up in the middle of something"),
-            RecordBody::SignaturesChanged { .. } => self.unsaid("other tools were there from then on"),
-            RecordBody::ProgramChanged(_) => self.unsaid("the program got another text"),
+            RecordBody::SignaturesChanged { .. } => self.unsaid("the tools changed"),
+            RecordBody::ProgramChanged(_) => self.unsaid("the program's text changed"),
         }
     }
 

@@ -203,7 +203,7 @@ impl Replies {
             let (what, write) = (asked(&unanswered), examples(&unanswered));
             let why = match unanswered.why {
                 Why::Unfit => format!("this does not fit {what}"),
-                Why::Elsewhere | Why::Over => format!("not this is asked for, but {what}"),
+                Why::Elsewhere | Why::Over => format!("the program does not ask for this, but for {what}"),
             };
             format!("{}:{line}: {why}; write {write}", self.name)
         })?;
@@ -214,7 +214,7 @@ impl Replies {
     fn nothing_left(&self, state: &State, request: &LlmRequest) -> String {
         let line =
             self.stretches.get(state.stretch).copied().flatten().map_or_else(String::new, |line| format!(":{line}"));
-        let place = format!("{}{line}: no reply is left for", self.name);
+        let place = format!("{}{line}: there is no reply left for", self.name);
         let unanswered = request.turn.as_ref().and_then(|turn| written::reply(turn, &[]).err());
         let asked = match unanswered {
             Some(unanswered) => format!("{}; write {} in a `## Model`", asked(&unanswered), examples(&unanswered)),
@@ -264,7 +264,7 @@ impl Piece {
             PieceKind::Reply(_) => "this reply",
             PieceKind::Bullet(_) => "what this bullet says",
         };
-        format!("{name}:{}: nobody asked for {what}; remove it, or look at what the program does", self.line)
+        format!("{name}:{}: the program never asked for {what}; remove it, or look at what the program does", self.line)
     }
 
     /// That the program does not have the bullet's line.
@@ -298,12 +298,12 @@ impl Reply {
     fn new(name: &str, line: usize, reply: &ScriptedReply) -> Result<Reply, String> {
         let regex = |source: &Option<String>| {
             let regex = source.as_deref().map(Regex::new).transpose();
-            regex.map_err(|error| format!("{name}:{line}: this is no regular expression: {error}"))
+            regex.map_err(|error| format!("{name}:{line}: this is not a regular expression: {error}"))
         };
         let has_text = !reply.text.is_empty() || reply.error.is_none();
         let error = reply.error.as_deref().map(|error| {
             script_error(error)
-                .ok_or_else(|| format!("{name}:{line}: unknown error `{error}`; docs/testing.md lists what there is"))
+                .ok_or_else(|| format!("{name}:{line}: unknown error `{error}`; docs/testing.md lists the errors"))
         });
         let entry = ScriptEntry {
             reply: has_text.then(|| reply.text.clone()),

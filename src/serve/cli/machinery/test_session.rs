@@ -417,7 +417,7 @@ fn check_take(name: &str, take: &Take, last: Option<&Stretch>) -> Result<(), Str
             Err(if take.is_replay() {
                 message.to_owned()
             } else {
-                format!("{name}: the model failed while it was recorded: {message}; nothing was written")
+                format!("{name}: the model failed during the recording: {message}; nothing was written")
             })
         }
         Some(_) | None => Ok(()),

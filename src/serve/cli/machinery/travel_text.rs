@@ -51,7 +51,7 @@ pub(crate) fn record_text(record: &Record) -> String {
             format!("the program changed: {}", changed.roots.join(", "))
         }
         RecordBody::GoOn => "another budget of directives".to_owned(),
-        RecordBody::Reopened => "taken up again by another process".to_owned(),
+        RecordBody::Reopened => "resumed by another process".to_owned(),
     })
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
     let text = match &event.body {
         PublicBody::SaidDelta { .. } => return None,
         PublicBody::SessionStarted { program, model } => format!("begins: {program}, model {model}"),
-        PublicBody::SessionResumed { program, model } => format!("goes on: {program}, model {model}"),
+        PublicBody::SessionResumed { program, model } => format!("continues: {program}, model {model}"),
         PublicBody::TurnStarted { kind, messages, .. } => {
             let turn = event.turn.map_or(String::new(), |turn| format!(" {turn}"));
             format!("asks the model, turn{turn} ({}): {}", word(kind), count(*messages, "message"))
@@ -141,25 +141,25 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         }
         PublicBody::StreamCancelled { reason, .. } => format!("the reply is cut off: {}", one_line(reason)),
         PublicBody::FramePushed { origin } => format!("enters {} ({})", frame(), word(origin)),
-        PublicBody::FrameElided { left } => format!("{} takes the place of {left}", frame()),
+        PublicBody::FrameElided { left } => format!("{} replaces {left}", frame()),
         PublicBody::FramePopped { value } => match value {
             Some(value) => format!("leaves {} with {}", frame(), short_value(value)),
             None => format!("leaves {}", frame()),
         },
         PublicBody::PlanFault { fault, message, .. } => format!("{} fails: {} ({fault})", place(), one_line(message)),
-        PublicBody::Replanned { attempt } => format!("goes on with another plan, attempt {attempt}"),
+        PublicBody::Replanned { attempt } => format!("continues with another plan, attempt {attempt}"),
         PublicBody::Repair { cause, attempt } => {
             format!("the model is told of a mistake, attempt {attempt}: {}", one_line(cause))
         }
-        PublicBody::Degraded { cause } => format!("goes on without what failed: {}", one_line(cause)),
+        PublicBody::Degraded { cause } => format!("continues without what failed: {}", one_line(cause)),
         PublicBody::Retry { cause, attempt } => format!("tries again, attempt {attempt}: {}", one_line(cause)),
         PublicBody::Ignored { cause } => format!("ignored: {}", one_line(cause)),
         PublicBody::ProgramChanged { files, lines } => {
             let left = match lines.len() {
                 0 => String::new(),
-                n => format!("; {} left that were gone", count(n, "line")),
+                n => format!("; {} no longer existed", count(n, "line")),
             };
-            format!("goes on with another text of the program: {}{left}", files.join(", "))
+            format!("continues with a changed program: {}{left}", files.join(", "))
         }
         PublicBody::SessionRenewed { reason } => format!("a new chat session: {reason}"),
         PublicBody::LinesSkipped { lines, reason } => {

@@ -16,24 +16,24 @@ use crate::serve::cli::machinery::output::counted;
 /// Options that say with what a program runs.
 #[derive(Args, Clone, Default)]
 pub(crate) struct WorldArguments {
-    /// The model: openai:NAME, auto (one that is found on this machine), embedded, script:FILE or replay:SESSION [default:
-    /// openai if a key or a base URL is set, else on a terminal auto, else embedded]
+    /// The model: openai:NAME, auto (one found on this machine), embedded, script:FILE or replay:SESSION [default:
+    /// openai if a key or a base URL is set; otherwise auto on a terminal, and embedded elsewhere]
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
-    /// What judges triggers in words: off, rules, model, model:ID or script:FILE [default: model, or rules where the model
-    /// is embedded or scripted]
+    /// The classifier, which judges triggers in words: off, rules, model, model:ID or script:FILE [default: model, or
+    /// rules if the model is embedded or scripted]
     #[arg(long, value_name = "ID")]
     pub(crate) classifier: Option<String>,
     /// An OpenAI-compatible server, such as http://127.0.0.1:8080/v1
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// The configuration [default: playhouse.toml beside the program]
+    /// The configuration file [default: playhouse.toml beside the program]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// A file of canned tools
+    /// A file of canned tools (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Vec<PathBuf>,
-    /// The folder that file tools stay below [default: .]
+    /// The folder that file tools must stay inside [default: .]
     #[arg(long, value_name = "DIR")]
     pub(crate) working_directory: Option<PathBuf>,
 }
@@ -56,8 +56,8 @@ impl WorldArguments {
 pub(crate) struct LiveArguments {
     #[command(flatten)]
     pub(crate) world: WorldArguments,
-    /// An OpenTelemetry collector that is sent traces of sessions (HTTP), such as http://127.0.0.1:4318 [default: `[otel]` in
-    /// playhouse.toml, $OTEL_EXPORTER_OTLP_ENDPOINT]
+    /// Send traces of sessions over HTTP to this OpenTelemetry collector, such as http://127.0.0.1:4318 [default:
+    /// `[otel]` in playhouse.toml, or $OTEL_EXPORTER_OTLP_ENDPOINT]
     #[cfg(feature = "otel")]
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
@@ -134,10 +134,9 @@ pub(crate) fn journal_failure(error: JournalError) -> Failure {
         JournalErrorKind::Foreign(_) | JournalErrorKind::Unsupported(_) => {
             Failure::wrong(format!("{text} (--journal PATH)"))
         }
-        JournalErrorKind::NoSession(_) => Failure::wrong(format!(
-            "{text}; `playhouse sessions list --journal {}` shows those there are",
-            error.location
-        )),
+        JournalErrorKind::NoSession(_) => {
+            Failure::wrong(format!("{text}; `playhouse sessions list --journal {}` shows the sessions", error.location))
+        }
         JournalErrorKind::SessionId(_) | JournalErrorKind::OtherSession { .. } => Failure::wrong(text),
         JournalErrorKind::Full { .. } => Failure::failed(format!("{text} (--session ID)")),
         JournalErrorKind::Unavailable { .. } => Failure::failed(format!("{text} (--journal PATH)")),

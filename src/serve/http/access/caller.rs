@@ -127,6 +127,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut request::Parts, _: &S) -> Result<Caller, Problem> {
         let caller = parts.extensions.get::<Caller>().cloned();
-        caller.ok_or_else(|| Problem::internal("nobody has looked who asks; please report this"))
+        caller.ok_or_else(|| Problem::internal("internal error: nothing has identified the caller; please report this"))
     }
 }

@@ -30,7 +30,7 @@ pub(super) async fn authorize(
     match identify(&server, peer, request.headers()).await {
         // What a browser sends by itself is no sign that somebody wants it.
         Ok(caller) if caller.by_cookie && !request.method().is_safe() && !is_own_page => {
-            let detail = "with a cookie only the server's own page changes something; send a token";
+            let detail = "with a cookie, only the server's own page may change something; send a token instead";
             Problem::forbidden(detail).into_response()
         }
         Ok(caller) if caller.role >= least => {
@@ -42,7 +42,7 @@ pub(super) async fn authorize(
         }
         Ok(caller) => {
             let (has, needs): (&str, &str) = (caller.role.into(), least.into());
-            let detail = format!("this needs a token with the role {needs}, and {} has the role {has}", caller.name);
+            let detail = format!("this needs a token with the role {needs}, but {} has the role {has}", caller.name);
             Problem::forbidden(detail).into_response()
         }
         Err(problem) => problem.into_response(),
@@ -86,8 +86,8 @@ pub(super) async fn identify(server: &Server, peer: Peer, headers: &HeaderMap) -
     let found = found.filter(|token| token.expires.is_none_or(|expires| expires > server.residents.now()));
     let Some(token) = found else {
         server.limits.wrong_token(peer.0)?;
-        return Err(Problem::unauthorized("this token is not known here, or its time is over; ask for another one"));
+        return Err(Problem::unauthorized("this token is unknown here, or has expired; ask for another one"));
     };
-    let role = token.role.parse().map_err(|_| Problem::internal("the token's role is not known to this version"))?;
+    let role = token.role.parse().map_err(|_| Problem::internal("this version does not know the token's role"))?;
     Ok(Caller { name: token.name, role, program: token.program, by_cookie, forwards: token.forwards })
 }

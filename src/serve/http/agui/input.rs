@@ -137,7 +137,7 @@ impl RunInput {
                 }
                 let interrupt = Interrupt::of(&entry.interrupt_id);
                 if interrupt.is_none() {
-                    let detail = "this is no id of an interrupt; it stands in `outcome.interrupts` of RUN_FINISHED";
+                    let detail = "this is not the id of an interrupt; find it in `outcome.interrupts` of RUN_FINISHED";
                     wrong("/resume/0/interruptId", detail.to_owned());
                 }
                 let answer = entry.answer();
@@ -153,7 +153,7 @@ impl RunInput {
             messages.push((message.id.clone(), text));
         }
         if !errors.is_empty() {
-            return Err(Problem::bad("this run cannot be begun", errors));
+            return Err(Problem::bad("this run cannot start", errors));
         }
         messages.iter().try_for_each(|(_, text)| check_text(text))?;
         let is_whole = !messages.is_empty() || resume.is_some() || (answered.is_none() && last.is_empty());

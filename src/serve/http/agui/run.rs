@@ -68,7 +68,8 @@ impl Run {
             return Ok(Begun::again(kept));
         }
         if !wanted.is_whole {
-            let detail = "the last message must be the user's, or there must be a `resume`: it is what is answered";
+            let detail =
+                "the last message must be from the user, or there must be a `resume`: that is what the program answers";
             let at = Pointed { pointer: "/messages".to_owned(), detail: detail.to_owned() };
             return Err(Problem::bad("there is nothing new to answer", vec![at]));
         }
@@ -146,7 +147,7 @@ impl Run {
         let (was_asked, is_answered) = found.await?;
         let (standing, _) = server.residents.standing(served).await?;
         if !was_asked || mark > standing.mark {
-            let detail = "it stands in `outcome.interrupts` of the last RUN_FINISHED";
+            let detail = "find it in `outcome.interrupts` of the last RUN_FINISHED";
             return Err(
                 Problem::unprocessable("the session has asked nothing under this id").at(at("interruptId", detail))
             );

@@ -18,7 +18,7 @@ pub(crate) fn content_text(content: &Json, pointer: &str, errors: &mut Vec<Point
                     _ => errors.push(Pointed {
                         pointer: format!("{pointer}/{index}"),
                         detail: format!(
-                            "a program reads text, and this part is {}; say it in words",
+                            "a program reads text, but this part is {}; say it in words",
                             if kind.is_empty() { "no object with a `type`" } else { kind }
                         ),
                     }),

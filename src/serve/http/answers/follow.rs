@@ -139,8 +139,8 @@ impl<'a> Follow<'a> {
                     Some(Heard::Event(event)) => event,
                     Some(Heard::Reset) => return Err(Problem::internal("the session has another past than it had")),
                     Some(Heard::Bye) => {
-                        let detail =
-                            "the server is about to end, and the answer goes on when it has been started; ask again";
+                        let detail = "the server is shutting down, and the answer continues when it has started \
+                                      again; ask again";
                         return Err(Problem::unavailable(detail, 2));
                     }
                     // All was told, or more than could be kept: then the rest is heard from here on.

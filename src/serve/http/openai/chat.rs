@@ -67,7 +67,7 @@ pub(crate) async fn complete(
     let ChatRequest { model, messages, stream: wants_stream, stream_options, n, metadata, rest } = &request;
     let offered = server.model(&caller, model)?;
     if n.is_some_and(|n| n != 1) {
-        let detail = "a session goes one way; leave it out, and send the request again for another answer";
+        let detail = "a session has one course; remove this, and send the request again for another answer";
         let at = vec![Pointed { pointer: "/n".to_owned(), detail: detail.to_owned() }];
         return Err(Problem::bad("there is one answer", at));
     }

@@ -129,11 +129,13 @@ impl Server {
         match (self.options.openai.branch, effect) {
             (Branch::Always, _) | (Branch::Safe, None) => Ok(()),
             (Branch::Safe, Some(effect)) => Err(Problem::conflict(format!(
-                "the conversation {session} has gone on since this place and has called {effect}, which would be called \
-                 again; {next} (whoever runs the server can allow it: `branch = \"always\"` under [serve.openai])"
+                "the conversation {session} has continued since this point and has called {effect}, which would be \
+                 called again; {next} (whoever runs the server can allow it: `branch = \"always\"` under \
+                 [serve.openai])"
             ))),
             (Branch::Never, _) => Err(Problem::conflict(format!(
-                "the conversation {session} has gone on since this place, and conversations do not branch here; {next}"
+                "the conversation {session} has continued since this point, and conversations may not branch here; \
+                 {next}"
             ))),
         }
     }

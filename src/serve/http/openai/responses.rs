@@ -91,8 +91,8 @@ pub(crate) async fn create(
     let new = || begin(&caller, headers, model).then(&conversation.before);
     let (place, history) = match (previous_response_id, named) {
         (Some(_), Some(_)) => {
-            let detail = "it is another way to say where to go on; leave one of them out";
-            return Err(wrong("/conversation", "`previous_response_id` is there, too", detail));
+            let detail = "it is another way to say where to continue; remove one of them";
+            return Err(wrong("/conversation", "`previous_response_id` is given, too", detail));
         }
         (Some(id), None) => {
             let kept = server.kept(&caller, id, "/previous_response_id").await?;
@@ -112,7 +112,7 @@ pub(crate) async fn create(
         && served.program != offered.name
     {
         let detail = format!("this conversation is with {}", served.program);
-        return Err(wrong("/model", "another program cannot go on with a conversation", &detail));
+        return Err(wrong("/model", "another program cannot continue a conversation", &detail));
     }
     let about = About {
         model: model.clone(),

@@ -115,10 +115,10 @@ impl Conversation {
             _ if !errors.is_empty() => {}
             Some((role, _)) if role == "user" => return Ok(conversation),
             Some((_, pointer)) => {
-                errors.push(wrong(pointer, "the last message must be the user's: it is what is answered"))
+                errors.push(wrong(pointer, "the last message must be from the user: that is what the program answers"))
             }
             None => {
-                errors.push(wrong(String::new(), "there is no message of the user: add one, it is what is answered"))
+                errors.push(wrong(String::new(), "there is no user message; add one: that is what the program answers"))
             }
         }
         Err(Problem::bad("this conversation cannot be answered", errors))

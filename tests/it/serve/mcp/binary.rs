@@ -28,7 +28,7 @@ fn standard_output_carries_the_protocol_and_nothing_else() {
     let output = command.env("RUST_LOG", "debug").stdin(input).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("an MCP client may talk with desk on standard input and output"), "{said}");
+    assert!(said.contains("an MCP client can talk with desk on standard input and output"), "{said}");
     let lines = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<Json> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(answers.iter().all(|answer| answer["jsonrpc"] == "2.0"), "{lines}");
@@ -46,7 +46,7 @@ fn a_program_with_an_error_is_no_server() {
     let output = binary(folder.path()).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("nothing is called `GetOrder`") && output.stdout.is_empty(), "{said}");
+    assert!(said.contains("there is no playbook or tool `GetOrder`") && output.stdout.is_empty(), "{said}");
 }
 
 #[test]

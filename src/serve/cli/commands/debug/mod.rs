@@ -26,21 +26,21 @@ use crate::value::Value;
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse debug program.md                            a client starts this and speaks with it
-  playhouse debug program.test.md                       the program, with what the test says and replies
+  playhouse debug program.md                            a client starts this and talks to it
+  playhouse debug program.test.md                       the program, with the messages and replies of the test
   playhouse debug program.md --listen 127.0.0.1:4711    a client connects
-  playhouse run program.md --debug-listen 127.0.0.1:0   a program that runs can be attached to";
+  playhouse run program.md --debug-listen 127.0.0.1:0   lets a debugger attach to the program";
 
-/// Debugs a program: the Debug Adapter Protocol on standard input and output, for editors
+/// Debugs a program for an editor: the Debug Adapter Protocol on standard input and output
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DebugArguments {
-    /// The program's files, or a test (`*.test.md`) [default: `program` of the client's launch arguments]
+    /// The program's files, or a test (`*.test.md`) [default: `program` in the client's launch arguments]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     world: WorldArguments,
-    /// Listen for clients at this address instead, such as 127.0.0.1:4711 (port 0: any)
+    /// Listen for clients at this address instead, such as 127.0.0.1:4711 (port 0: any free port)
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 }
@@ -55,8 +55,8 @@ pub(crate) fn debug(console: &Console, arguments: &DebugArguments) -> Result<Exi
         let Some(address) = arguments.listen else {
             if console.is_conversation {
                 console.remark(
-                    "this is for an editor, which speaks the Debug Adapter Protocol here; --listen 127.0.0.1:4711 waits \
-                     for one to connect (docs/debugging.md)",
+                    "an editor starts this command and talks to it over the Debug Adapter Protocol; use --listen \
+                     127.0.0.1:4711 to wait for one to connect (docs/debugging.md)",
                 );
             }
             serve(tokio::io::stdin(), tokio::io::stdout(), door).await;
@@ -165,7 +165,7 @@ impl CommandLineDoor {
         let journal = launch.journal.map(PathBuf::from).filter(|path| !is_again || !Place::at(path).is_for_one());
         let place = sessions_place(&self.console, journal.as_deref()).map_err(|failure| match failure {
             Failure::Told { message, .. } => message,
-            Failure::Quiet(_) => "there is no place for its journal".to_owned(),
+            Failure::Quiet(_) => "there is no place to store its journal".to_owned(),
         })?;
         let wanted = Wanted {
             files,

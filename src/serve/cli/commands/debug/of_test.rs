@@ -78,8 +78,8 @@ struct NoFork;
 
 impl Launcher for NoFork {
     fn ground(&self) -> BoxFuture<'_, Result<Ground, String>> {
-        let why =
-            "a test has replies for one way only, so its past is looked at and not changed; debug the program itself";
+        let why = "a test has replies for one course only, so its past can be viewed but not changed; to change it, \
+                   debug the program itself";
         Box::pin(async move { Err(why.to_owned()) })
     }
 }

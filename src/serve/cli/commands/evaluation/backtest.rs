@@ -33,31 +33,33 @@ Examples:
 /// So many sessions are named for each way to part.
 const N_NAMED: usize = 3;
 
-/// Plays the sessions that are kept against another text of their program, without a model: which of them go as they
-/// went, which part and where, and which ask a model something else
+/// Replays stored sessions against a changed program, without a model
+///
+/// For each session it reports whether it runs as before, at which line it diverges, or where it asks a model
+/// something else
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BacktestArguments {
-    /// The program as it is now
+    /// The files of the program as it is now
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where the sessions are kept: a `.sqlite` or `.db` file, a `.jsonl` file, or a folder of these [default:
+    /// Where the sessions are stored: a `.sqlite` or `.db` file, a `.jsonl` file, or a folder of these [default:
     /// $PLAYHOUSE_SESSIONS, or $XDG_STATE_HOME/playhouse/sessions]
     #[arg(long, value_name = "PLACE")]
     sessions: Option<PathBuf>,
-    /// Only those that began then or later (2026-11-01, or with a time and zone)
+    /// Only sessions that began at this time or later (2026-11-01, or with a time and zone)
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<Timestamp>,
-    /// At most so many, the newest
+    /// Only the newest N sessions
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// For whom: text for people, or an object for programs
+    /// The output format: text for people, or a JSON object for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// A file of canned tools
+    /// A file of canned tools (repeatable)
     #[arg(long, value_name = "FILE")]
     tools: Vec<PathBuf>,
-    /// The configuration [default: playhouse.toml beside the program]
+    /// The configuration file [default: playhouse.toml beside the program]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -107,7 +109,8 @@ pub(crate) fn backtest(console: &Console, arguments: &BacktestArguments) -> Resu
     if findings.found.is_empty() && findings.unreadable.is_empty() {
         let since = if since.is_some() { " since then" } else { "" };
         return Err(Failure::wrong(format!(
-            "{}: there are no sessions{since} to test the program on; name where they are kept with --sessions PLACE",
+            "{}: there are no sessions{since} to test the program on; name the place where they are stored, with \
+             --sessions PLACE",
             place.path().display()
         )));
     }
@@ -195,7 +198,7 @@ fn text(findings: &Findings) -> String {
         }
     }
     for (session, error) in &findings.unreadable {
-        let _ = writeln!(text, "\n{session} is left out: {error}");
+        let _ = writeln!(text, "\n{session} is skipped: {error}");
     }
     text
 }
@@ -220,7 +223,7 @@ fn asked(asking: &Asking, then: &Fate) -> (String, Option<Point>) {
     let [was, is] = &asking.line;
     let lines = [("-", was), ("+", is)].map(|(mark, line)| format!("\n{mark} {}", one_line(line)));
     let then = match then {
-        Fate::Same | Fate::Asks(..) | Fate::Changed(_) => "it goes as it went".to_owned(),
+        Fate::Same | Fate::Asks(..) | Fate::Changed(_) => "it runs as before".to_owned(),
         Fate::Parts(parting) => parted(parting).0,
         Fate::Unfit(why) => one_line(why),
     };

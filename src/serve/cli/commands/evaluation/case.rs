@@ -79,7 +79,7 @@ impl Case {
     pub(super) fn read(path: &Path, color: bool) -> Result<Case, String> {
         let name = path.display().to_string();
         if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
-            return Err(format!("{name}: this is no case; the names of cases end in {}", ENDINGS.join(" or ")));
+            return Err(format!("{name}: this is not a case; the names of cases end in {}", ENDINGS.join(" or ")));
         }
         let text = read(path)?;
         let hash = text_hash([("", text.as_str())]);

@@ -33,29 +33,30 @@ Examples:
   playhouse compare rev:HEAD~1 shop/desk.md --cases shop --model openai:gpt-4.1-mini
   playhouse compare old.eval.json new.eval.json --margin 0.05
 
-Exit codes: 0 B is not worse; 1 B is worse, or --margin is not passed; 2 the command or a file is wrong;
-4 too little was measured: the budget was spent, or more than a tenth of the runs are invalid.";
+Exit codes: 0 B is not worse; 1 B is worse, or may be worse than --margin allows; 2 the command or a file is wrong;
+4 too little was measured: the budget was spent, or more than a tenth of the runs were invalid.";
 
-/// Measures A and B with the same cases, and says how sure it is that B is better, worse or as good
+/// Compares A and B on the same cases: is B better, worse or as good, and how certain is that?
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareArguments {
-    /// A model (openai:NAME), a program's file, rev:REVISION of git, or NAME.eval.json of `eval --out`
+    /// A model (openai:NAME), a program's file, a git revision (rev:REVISION), or NAME.eval.json from `eval --out`
     a: String,
-    /// The same, for the other side
+    /// The other side, in the same forms
     b: String,
-    /// Cases, or folders with cases anywhere below; measurements that were kept have their own
+    /// Cases, or folders with cases anywhere below; stored measurements bring their own
     #[arg(long, value_name = "PATH", num_args = 1..)]
     cases: Vec<PathBuf>,
-    /// How often each case is run on each side
+    /// How many times to run each case on each side
     #[arg(short, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     k: u32,
-    /// By how much B may be worse, from 0 to 1; given, it must be sure that B is not [default: 0.05, for the words only]
+    /// How much worse B may be, from 0 to 1; with this option, it must be certain that B is not worse than that
+    /// [default: 0.05, for the wording only]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     margin: Option<f64>,
     #[command(flatten)]
     measure: MeasureArguments,
-    /// For whom: text for people, or an object for programs
+    /// The output format: text for people, or a JSON object for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -71,7 +72,7 @@ pub(crate) fn compare(console: &Console, arguments: &CompareArguments) -> Result
     let (measured, spent) = match wanted {
         [Wanted::Measured(a), Wanted::Measured(b)] if arguments.cases.is_empty() => ([*a, *b], None),
         [Wanted::Measured(_), Wanted::Measured(_)] => {
-            return Err(Failure::wrong("--cases: both sides are measured already, with the cases that they name"));
+            return Err(Failure::wrong("--cases: both sides are already measured, with their own cases; remove it"));
         }
         wanted => measure(console, arguments, wanted)?,
     };
@@ -195,7 +196,7 @@ impl Told<'_> {
             Some(seen) if difference.n_cases >= MIN_TO_DECIDE => {
                 format!("; a difference of {} would be seen 4 times of 5", number(seen))
             }
-            Some(_) | None => format!("; fewer than {MIN_TO_DECIDE} cases decide nothing"),
+            Some(_) | None => format!("; fewer than {MIN_TO_DECIDE} cases are too few to decide"),
         };
         format!("{spread}, {}: {judgement}{next}", chance(difference.p))
     }
@@ -277,7 +278,7 @@ fn differing(cases: &[ComparedCase]) -> String {
     cases.sort_by(|one, other| gain(one).partial_cmp(&gain(other)).unwrap_or(Ordering::Equal));
     let mut text: String = cases.iter().take(MAX_CASES).map(|case| case_text(case)).collect();
     if let Some(n_more @ 1..) = cases.len().checked_sub(MAX_CASES) {
-        let _ = writeln!(text, "and {}; --format json has all", count(n_more, "other case"));
+        let _ = writeln!(text, "and {}; --format json shows all", count(n_more, "other case"));
     }
     text
 }

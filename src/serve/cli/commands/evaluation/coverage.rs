@@ -21,26 +21,27 @@ use crate::serve::report::coverage::{Reported, html, json, lcov};
 const EXAMPLES: &str = "\
 Examples:
   playhouse coverage shop
-  playhouse coverage shop --sessions shop.sqlite      what users reach, and no test does
+  playhouse coverage shop --sessions shop.sqlite      what users reach and no test does
   playhouse coverage shop --fail-under 90
   playhouse coverage shop --format lcov > shop.info   for editors, and for genhtml
   playhouse coverage shop --format html > shop.html";
 
-/// Plays the tests and tells what they reach of their programs: lines, ways of branches and loops, triggers, calls
+/// Runs the tests and reports what they reach in their programs: lines, branches, loops, triggers, calls
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CoverageArguments {
     /// Test files, or folders with test files anywhere below
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Also tell what kept sessions have reached and no test does: a `.sqlite` or `.db` file, a `.jsonl` file, or a folder
-    /// of these
+    /// Also report what stored sessions reached and no test does: a `.sqlite` or `.db` file, a `.jsonl` file, or a
+    /// folder of these
     #[arg(long, value_name = "PLACE")]
     sessions: Option<PathBuf>,
-    /// For whom: text for people, LCOV's trace file, one page that loads nothing, or an object for programs
+    /// The output format: text for people, an LCOV trace file, a self-contained HTML page, or a JSON object for
+    /// programs
     #[arg(long, value_enum, default_value_t = CoverageFormat::Text)]
     format: CoverageFormat,
-    /// Fail if the tests reach less of the lines than this, in per cent
+    /// Fail if the tests reach less than this percentage of the lines
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_under: Option<f64>,
 }
@@ -68,7 +69,7 @@ pub(crate) fn coverage(console: &Console, arguments: &CoverageArguments) -> Resu
     for path in &files {
         let report = runtime.block_on(run_file(console, &TestArguments::default(), path, Some(&gathered)))?;
         if report.verdict() == TestVerdict::Failed {
-            console.warning(&format!("{0} fails; `playhouse test {0}` tells why", path.display()));
+            console.warning(&format!("{0} fails; `playhouse test {0}` shows why", path.display()));
             n_failed += 1;
         }
     }
@@ -83,7 +84,7 @@ pub(crate) fn coverage(console: &Console, arguments: &CoverageArguments) -> Resu
     })?;
     let lines = gathered.coverage.totals().lines;
     if let Some(wanted) = arguments.fail_under.filter(|wanted| lines.percent() < *wanted) {
-        let message = format!("{} of the lines are reached, and --fail-under wants {wanted} %", percent_text(lines));
+        let message = format!("{} of the lines are reached, but --fail-under requires {wanted} %", percent_text(lines));
         return Err(Failure::failed(message));
     }
     Ok(if n_failed > 0 { Exit::Failed } else { Exit::Finished })
@@ -107,7 +108,7 @@ fn of_sessions(console: &Console, arguments: &CoverageArguments, gathered: &Gath
                 n_sessions += usize::from(!found.is_empty());
                 found.iter().for_each(|(program, reached)| coverage.add(program, reached));
             }
-            Err(error) => console.warning(&format!("session {session} is left out: {error}")),
+            Err(error) => console.warning(&format!("session {session} is skipped: {error}")),
         }
     }
     console.remark(&format!("{} of these programs in {}", count(n_sessions, "session"), place.path().display()));

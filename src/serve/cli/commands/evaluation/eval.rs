@@ -22,23 +22,24 @@ Examples:
   playhouse eval shop --model openai:gpt-4.1-mini --out mini.eval.json
   playhouse compare mini.eval.json openai:gpt-4.1 --cases shop";
 
-/// Runs each case so often with a live model, and counts how often it passes: the user lines of `*.test.md` are said,
-/// calls, variables and outcomes are compared, and wording is not
+/// Runs each case several times with a live model and counts how often it passes
+///
+/// The program gets the user lines of `*.test.md`. Calls, variables and outcomes are compared; the wording is not
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EvalArguments {
     /// Cases, or folders with cases anywhere below
     #[arg(value_name = "CASE", required = true)]
     paths: Vec<PathBuf>,
-    /// How often each case is run
+    /// How many times to run each case
     #[arg(short, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     k: u32,
     #[command(flatten)]
     measure: MeasureArguments,
-    /// Keep what was measured, for `compare`; the name ends in .eval.json
+    /// Write the measurements to this file, for `compare`; its name ends in .eval.json
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// For whom: text for people, or an object for programs
+    /// The output format: text for people, or a JSON object for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

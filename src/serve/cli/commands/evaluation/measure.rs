@@ -20,18 +20,18 @@ use crate::serve::cli::machinery::world::workshop;
 /// Options of both.
 #[derive(Args)]
 pub(super) struct MeasureArguments {
-    /// The model, as for `run` [default: the one that is configured]
+    /// The model, as for `run` [default: the configured one]
     #[arg(long, value_name = "ID")]
     pub(super) model: Option<String>,
     #[command(flatten)]
     company: CompanyArguments,
-    /// Begin no further run once so much is spent, by `[prices]`
+    /// Start no further run once this much is spent, by `[prices]`
     #[arg(long, value_name = "COST", value_parser = cost)]
     budget: Option<f64>,
-    /// How many runs are made at once
+    /// How many runs to make at the same time
     #[arg(long, value_name = "N", default_value = "4")]
     jobs: NonZeroUsize,
-    /// What draws the order of the runs, and what is drawn to tell chance
+    /// The seed for the order of the runs and for the statistics
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) seed: u64,
 }
@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
             let case = Case::read(file, console.color).map_err(Failure::wrong)?;
             if !case.can_fail() {
                 console.warning(&format!(
-                    "{} is left out: whatever a model does, it passes; add `## Calls`, `## Variables` or `## Outcome`",
+                    "{} is skipped: it passes whatever the model does; add `## Calls`, `## Variables` or `## Outcome`",
                     case.name()
                 ));
             } else if cases.iter().all(|other| other.name() != case.name()) {
@@ -93,7 +93,7 @@ impl<'a> Bench<'a> {
         }
         if cases.is_empty() {
             return Err(Failure::wrong(
-                "there is no case; cases are files `NAME.user.md`, and `NAME.test.md` that expect calls, variables or an \
+                "no case found; cases are files `NAME.user.md`, and `NAME.test.md` that expect calls, variables or an \
                  outcome (see docs/evaluating.md)",
             ));
         }
@@ -101,14 +101,14 @@ impl<'a> Bench<'a> {
         let needs_user_model = cases.iter().find(|case| case.needs_user_model());
         if let (Some(case), None) = (needs_user_model, user_model) {
             return Err(Failure::wrong(format!(
-                "{}: somebody must play this user; name a model with --user-model",
+                "{}: a model must play this user; name one with --user-model",
                 case.name()
             )));
         }
         let asks_judge = cases.iter().any(Case::asks_judge);
         let asked = [("--user-model", user_model, needs_user_model.is_some()), ("--judge", judge, asks_judge)];
         if let Some((option, ..)) = asked.into_iter().find(|(_, given, is_asked)| given.is_some() && !is_asked) {
-            return Err(Failure::wrong(format!("{option}: none of these cases asks it; leave it out")));
+            return Err(Failure::wrong(format!("{option}: none of these cases needs it; remove it")));
         }
         if asks_judge && judge.is_none() {
             console.warning("checks that ask a judge stay undecided; name one with --judge");

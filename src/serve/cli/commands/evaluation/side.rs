@@ -69,8 +69,8 @@ impl Wanted {
             return Ok(Wanted::Play(Text::Program(text.into())));
         }
         Err(Failure::wrong(format!(
-            "`{text}` is neither a model (openai:NAME) nor a program's file; `rev:REVISION` and `NAME{ENDING}` are the \
-             other things that can be compared"
+            "`{text}` is neither a model (openai:NAME) nor a program's file; you can also compare `rev:REVISION` and \
+             `NAME{ENDING}`"
         )))
     }
 }
@@ -94,7 +94,7 @@ impl Side {
             Text::Program(path) => {
                 if let Some(other) = own.iter().find(|other| **other != own[0]) {
                     return Err(Failure::wrong(format!(
-                        "{} would take the place of {} and of {}; give cases of one program",
+                        "{} would replace both {} and {}; give cases of one program",
                         path.display(),
                         own[0].display(),
                         other.display()
@@ -138,8 +138,8 @@ impl Side {
             let id = model.to_string();
             if is_budgeted && matches!(model, ModelId::OpenAi(_)) && chosen.config.session.prices.of(&id).is_none() {
                 return Err(Failure::wrong(format!(
-                    "--budget: what {id} costs is not known; write `[prices.\"{id}\"]` into the playhouse.toml beside {} \
-                     (docs/tools.md)",
+                    "--budget: the price of {id} is unknown; write `[prices.\"{id}\"]` into the playhouse.toml beside \
+                     {} (docs/tools.md)",
                     path.display()
                 )));
             }

@@ -19,7 +19,7 @@ pub(super) async fn watched<T>(
     progress: &Progress,
     work: impl Future<Output = T>,
 ) -> Result<T, Failure> {
-    let cannot = |cause| Failure::failed(format!("signals cannot be heard: {cause}; try again"));
+    let cannot = |cause| Failure::failed(format!("cannot listen for signals: {cause}; try again"));
     let mut interrupts = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut ticks = interval_at(tokio::time::Instant::now() + EVERY, EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -45,7 +45,8 @@ pub(super) async fn watched<T>(
                 }
                 is_stopped = true;
                 progress.stop();
-                console.remark("no further run is begun; those that are under way end; Ctrl-C once more leaves at once");
+                console.remark("no further runs start, and the current ones finish; press Ctrl-C again to leave at \
+                                once");
             }
         }
     }

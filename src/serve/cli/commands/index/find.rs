@@ -29,10 +29,10 @@ const MAX_MISSES: usize = 20;
 /// By what chunks are found.
 #[derive(Args)]
 struct By {
-    /// By words alone
+    /// Search by words only
     #[arg(long, conflicts_with = "vectors")]
     words: bool,
-    /// By vectors alone
+    /// Search by vectors only
     #[arg(long)]
     vectors: bool,
 }
@@ -50,22 +50,22 @@ impl By {
     }
 }
 
-/// Finds the chunks that answer a question best
+/// Finds the chunks that best answer a question
 #[derive(Args)]
 pub(super) struct SearchArguments {
-    /// The question, or words of the documents
+    /// The question, or words from the documents
     question: String,
     #[command(flatten)]
     file: IndexFile,
-    /// How many chunks
+    /// How many chunks to show
     #[arg(long, value_name = "N", default_value_t = 8)]
     top: usize,
     #[command(flatten)]
     by: By,
-    /// Also show why: ranks, matched words, the cosine of vectors
+    /// Also show why: ranks, matched words, the cosine of the vectors
     #[arg(long)]
     explain: bool,
-    /// For whom: text for people, or an array for programs
+    /// The output format: text for people, or a JSON array for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -75,47 +75,48 @@ pub(super) struct SearchArguments {
 /// Shows a part of a document as the index has it
 #[derive(Args)]
 pub(super) struct ShowArguments {
-    /// A source as a search gives it, such as docs/refunds.md:12-40, or a document
+    /// A source as a search prints it, such as docs/refunds.md:12-40, or a document
     source: String,
     #[command(flatten)]
     file: IndexFile,
-    /// Chunks before it
+    /// How many chunks to show before it
     #[arg(long, value_name = "N", default_value_t = 0)]
     before: usize,
-    /// Chunks after it
+    /// How many chunks to show after it
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: usize,
 }
 
-/// Looks up what the documents say of the things that a question names; with --model, has a model read them for facts
+/// Looks up what the documents say about the things that a question names; with --model, a model first reads them for
+/// facts
 #[derive(Args)]
 pub(super) struct FactsArguments {
     /// A question that names things
     #[arg(required_unless_present = "model")]
     question: Option<String>,
-    /// Have this model read all chunks that it has not read yet, as for `run`; what it cannot quote is dropped
+    /// Have this model read all chunks that it has not read yet, as for `run`; a fact that it cannot quote is dropped
     #[arg(long, value_name = "ID", conflicts_with_all = ["question", "format"])]
     model: Option<String>,
     #[command(flatten)]
     file: IndexFile,
-    /// For whom: text for people, or an object for programs
+    /// The output format: text for people, or a JSON object for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
     server: Server,
 }
 
-/// Measures how well questions find their sources: {"query", "sources": ["docs/a.md:12-40"]} in each line
+/// Measures how well questions find their sources; each line of the file is {"query", "sources": ["docs/a.md:12-40"]}
 #[derive(Args)]
 pub(super) struct EvalArguments {
-    /// The questions
+    /// The file of questions
     #[arg(value_name = "FILE")]
     questions: PathBuf,
     #[command(flatten)]
     file: IndexFile,
     #[command(flatten)]
     by: By,
-    /// For whom: text for people, or an object for programs
+    /// The output format: text for people, or a JSON object for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -157,7 +158,7 @@ fn vector_of(
         Ok(vectors) => Ok(vectors.into_iter().next()),
         Err(cause) if must => Err(Failure::failed(cause)),
         Err(cause) => {
-            console.warning(&format!("{cause}; found by words alone"));
+            console.warning(&format!("{cause}; this search went by words only"));
             Ok(None)
         }
     }
@@ -218,7 +219,7 @@ pub(super) fn facts(console: &Console, arguments: &FactsArguments) -> Result<Exi
     };
     put(&text)?;
     if facts.relationships.is_empty() {
-        console.remark("no fact is about what the question names");
+        console.remark("there are no facts about what the question names");
     }
     Ok(Exit::Finished)
 }
@@ -229,7 +230,7 @@ fn read_facts(console: &Console, model: &str, file: &IndexFile, server: &Server)
     let runtime = runtime()?;
     let (llm, timeout) = server.model(console, &runtime, model, &file.index)?;
     if llm.kind() == ModelKind::Embedded {
-        return Err(Failure::wrong("the embedded model reads no documents; name another one, as in openai:NAME"));
+        return Err(Failure::wrong("the embedded model cannot read documents; name another model, as in openai:NAME"));
     }
     let shown = index.shown();
     let n_unasked = index.count_unasked(model).map_err(failure)?;
@@ -254,15 +255,13 @@ fn read_facts(console: &Console, model: &str, file: &IndexFile, server: &Server)
     }
     let facts = count(all.kept, "new fact");
     let tokens = count_of(tokens.prompt_tokens + tokens.completion_tokens, "token");
-    console.remark(&format!("{facts}; {} dropped whose quote does not stand in the text; {tokens}", all.dropped));
+    console.remark(&format!("{facts}; {} dropped whose quote is not in the text; {tokens}", all.dropped));
     if n_unusable > 0 {
         let chunks = count(n_unusable, "chunk");
-        console.warning(&format!("of {chunks} no answer could be used; the same command asks again"));
+        console.warning(&format!("for {chunks} no answer could be used; run the same command to ask again"));
     }
     if let Some(cause) = unreachable {
-        return Err(Failure::failed(format!(
-            "{cause}; what was read is kept, and the same command goes on from there"
-        )));
+        return Err(Failure::failed(format!("{cause}; what was read is kept; run the same command to continue")));
     }
     let has_failed = tell_left_over(console, &llm.left_over(), true);
     Ok(if has_failed { Exit::Failed } else { Exit::Finished })

@@ -19,26 +19,27 @@ const MAX_NAMED: usize = 20;
 /// How an update is told.
 #[derive(Args)]
 struct Telling {
-    /// Name each document that is written or removed
+    /// List each document that is written or removed
     #[arg(long, short)]
     verbose: bool,
-    /// A file that cannot be read is a failure
+    /// Fail if a file cannot be read
     #[arg(long)]
     strict: bool,
 }
 
-/// Adds texts: files, and all below folders that no .gitignore names. What is there already is read again if it has changed
+/// Adds files, and folders without what a .gitignore excludes; reads a document again if it has changed
 #[derive(Args)]
 pub(super) struct AddArguments {
-    /// Files and folders, in or below the folder of the index
+    /// Files and folders, inside the folder of the index
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     file: IndexFile,
-    /// Only files that match, as in a .gitignore: '*.md'
+    /// Only files that match, in the syntax of .gitignore: '*.md' (repeatable)
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
-    /// A model that makes vectors of texts, such as openai:nomic-embed-text; without one, words are what is found by
+    /// A model that computes vectors of texts, such as openai:nomic-embed-text; without one, searches go by words
+    /// only
     #[arg(long, value_name = "ID")]
     embedding: Option<String>,
     #[command(flatten)]
@@ -47,7 +48,7 @@ pub(super) struct AddArguments {
     telling: Telling,
 }
 
-/// Reads again what has changed, adds what is new, removes what is gone
+/// Reads changed documents again, adds new ones, removes those that are gone
 #[derive(Args)]
 pub(super) struct RefreshArguments {
     #[command(flatten)]
@@ -58,22 +59,22 @@ pub(super) struct RefreshArguments {
     telling: Telling,
 }
 
-/// Makes the vectors that are missing; goes on where it was interrupted
+/// Computes the missing vectors; continues where it was interrupted
 #[derive(Args)]
 pub(super) struct EmbedArguments {
     #[command(flatten)]
     file: IndexFile,
-    /// Make all of them anew, also those of another model
+    /// Compute all vectors again, including those of another model
     #[arg(long)]
     again: bool,
-    /// The model [default: the one of the index]
+    /// The model [default: the index's own]
     #[arg(long, value_name = "ID")]
     embedding: Option<String>,
     #[command(flatten)]
     server: Server,
 }
 
-/// Removes a document, or all below a folder; the files stay, and a refresh does not add them again
+/// Removes a document, or all below a folder, from the index; the files stay, and a refresh does not add them again
 #[derive(Args)]
 pub(super) struct DeleteArguments {
     /// The document or folder
@@ -87,7 +88,7 @@ pub(super) struct DeleteArguments {
 pub(super) struct ListArguments {
     #[command(flatten)]
     file: IndexFile,
-    /// For whom: text for people, or an object for programs
+    /// The output format: text for people, or a JSON object for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -131,7 +132,7 @@ fn finish(
 ) -> Result<Exit, Failure> {
     let shown = file.index.display();
     for (name, why) in update.unreadable.iter().take(MAX_NAMED) {
-        console.warning(&format!("{name}: {why} (index-unreadable); it is left out until it is mended"));
+        console.warning(&format!("{name}: {why} (index-unreadable); it is skipped until it is fixed"));
     }
     let more = update.unreadable.len().saturating_sub(MAX_NAMED);
     if more > 0 {
@@ -139,7 +140,7 @@ fn finish(
     }
     let Update { added, changed, removed, unchanged, left_out, unreadable } = update;
     console.remark(&format!(
-        "{shown}: {added} added, {changed} changed, {removed} removed, {unchanged} as they were; {left_out} left out (no \
+        "{shown}: {added} added, {changed} changed, {removed} removed, {unchanged} unchanged; {left_out} skipped (not \
          text, or larger than 10 MB), {} unreadable",
         unreadable.len()
     ));
@@ -148,7 +149,7 @@ fn finish(
         // What is added is found by words at once.
         if let Err(cause) = embed_all(console, &mut index, &embedder)? {
             console.warning(&format!(
-                "{cause}; {shown} is found by words until `playhouse index embed` has made the vectors"
+                "{cause}; {shown} is searched by words until `playhouse index embed` has made the vectors"
             ));
         }
     }
@@ -160,7 +161,7 @@ pub(super) fn embed(console: &Console, arguments: &EmbedArguments) -> Result<Exi
     let mut index = Index::open_to_write(&file.index).map_err(failure)?;
     let Some(model) = embedding.clone().or(index.embedding().map_err(failure)?) else {
         return Err(Failure::wrong(format!(
-            "{}: no model makes its vectors (index-model); name one, as in --embedding openai:nomic-embed-text",
+            "{}: it has no model for its vectors (index-model); name one, as in --embedding openai:nomic-embed-text",
             file.index.display()
         )));
     };

@@ -14,16 +14,16 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse index add docs                       the texts of a folder, in ./playhouse.index
+  playhouse index add docs                       indexes the texts of a folder, in ./playhouse.index
   playhouse index search \"late refunds\" --explain
   playhouse index show docs/refunds.md:12-40 --after 1
-  playhouse index refresh                        what has changed since
-  playhouse index facts \"late refunds\"           what is said of them
+  playhouse index refresh                        reads what has changed since
+  playhouse index facts \"late refunds\"           what the documents say about them
   playhouse index eval questions.jsonl           how well questions find their sources
 
-A program that names SearchDocuments, ReadDocument or LookUpFacts looks into ./playhouse.index.";
+A program that names SearchDocuments, ReadDocument or LookUpFacts searches ./playhouse.index.";
 
-/// Keeps documents for programs to look into, and looks into them
+/// Indexes documents for programs to search, and searches them
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IndexArguments {

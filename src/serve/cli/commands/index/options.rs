@@ -18,7 +18,7 @@ use crate::serve::cli::machinery::world::{launch_failure, workshop};
 /// Which index is meant.
 #[derive(Args)]
 pub(super) struct IndexFile {
-    /// The index
+    /// The index file
     #[arg(long, value_name = "FILE", default_value = DEFAULT_INDEX)]
     pub(super) index: PathBuf,
 }
@@ -26,10 +26,10 @@ pub(super) struct IndexFile {
 /// The server of vectors.
 #[derive(Args)]
 pub(super) struct Server {
-    /// The OpenAI-compatible server of vectors, and of --model [default: that of models]
+    /// The OpenAI-compatible server for vectors, and for --model [default: the model's server]
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// The configuration [default: playhouse.toml beside the index]
+    /// The configuration file [default: playhouse.toml beside the index]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }

@@ -28,28 +28,28 @@ Examples:
   playhouse plan explain trip.yaml --format mermaid
   playhouse plan explain program.md             the plans that a program imports";
 
-/// Shows what plans do, what they need and what they call, without running them and without a model
+/// Shows what plans do, need and call, without running them and without a model
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainArguments {
     /// Plans, or programs that import plans
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How it is shown
+    /// The output format
     #[arg(long, value_enum, default_value_t = Form::Outline)]
     format: Form,
-    /// A file of canned tools, which count as declared
+    /// A file of canned tools, which count as declared (repeatable)
     #[arg(long, value_name = "FILE")]
     tools: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// Text: one line per instruction or alias, then what is called.
+    /// Text: one line per instruction or alias, then the calls.
     Outline,
-    /// A flowchart in Mermaid's language; a plan after the other.
+    /// Mermaid flowcharts, one plan after the other.
     Mermaid,
-    /// One array for programs, an object per plan.
+    /// A JSON array for programs, with an object per plan.
     Json,
 }
 
@@ -107,10 +107,11 @@ impl CalleeKind {
             CalleeKind::Plan => "a plan",
             CalleeKind::Model => "the model",
             CalleeKind::Retrieval => {
-                "looks into documents: `playhouse index add FOLDER` makes an index, --tools FILE gives a tool of this name"
+                "searches documents: `playhouse index add FOLDER` makes an index, and --tools FILE can add a tool of \
+                 this name"
             }
             CalleeKind::Unknown => {
-                "unknown; --tools FILE gives a tool of this name, an importing program a playbook or plan"
+                "unknown; --tools FILE can add a tool of this name, and an importing program a playbook or plan"
             }
         }
     }

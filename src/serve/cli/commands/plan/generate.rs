@@ -33,17 +33,19 @@ Examples:
   playhouse plan generate 'Plan a trip to Rome' --tools tools.json --out trip.yaml
   playhouse plan generate 'Refund the order' --tools tools.json --arg order_id=4334 --run";
 
-/// Has a model write a plan for a goal. What it writes is checked as `check` does; what is wrong goes back to it. The
-/// plan goes to standard output, or where --out says
+/// Has a model write a plan for a goal
+///
+/// The plan is checked as `check` does it; if something is wrong with it, the model is told and tries again. It goes
+/// to standard output, or to the file of --out
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct GenerateArguments {
-    /// What the plan is to reach, in your words
+    /// The goal of the plan, in your own words
     goal: String,
     /// The language of the plan [default: what the name in --out says, else jmp]
     #[arg(long, value_enum)]
     dialect: Option<Language>,
-    /// A file of canned tools
+    /// A file of canned tools (repeatable)
     #[arg(long, value_name = "FILE")]
     tools: Vec<PathBuf>,
     /// The model, as for `run`
@@ -52,36 +54,36 @@ pub(crate) struct GenerateArguments {
     /// An OpenAI-compatible server, such as http://127.0.0.1:8080/v1
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// The configuration [default: playhouse.toml beside the file of --out, else in the current folder]
+    /// The configuration file [default: playhouse.toml beside the file of --out, else in the current folder]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A variable that the plan is given and may read; with --run this value, JSON or text (can be given again)
+    /// A variable that the plan receives and may read; with --run, its value as JSON or text (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = run::argument)]
     arg: Vec<(Arc<str>, Value)>,
-    /// Where the plan is written: `.jmp.json`, `.branch.json`, `.json` or `.yaml`
+    /// The file to write the plan to: `.jmp.json`, `.branch.json`, `.json` or `.yaml`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write over the file of --out if it is there
+    /// Overwrite the file of --out if it exists
     #[arg(long, requires = "out")]
     force: bool,
-    /// Run the plan, as `run` does; standard output gets its value
+    /// Run the plan, as `run` does; its value goes to standard output
     #[arg(long)]
     run: bool,
-    /// How often the model is asked at most: once, and then with what was wrong
+    /// How many times at most to ask the model; from the second time on it is told what was wrong
     #[arg(long, value_name = "N", default_value_t = plan::ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=20))]
     attempts: u32,
-    /// The folder that file tools stay below [default: .]
+    /// The folder that file tools must stay inside [default: .]
     #[arg(long, value_name = "DIR")]
     working_directory: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Language {
-    /// JSON: calls of tools, and jumps
+    /// JSON: tool calls and jumps
     Jmp,
-    /// JSON: questions to a model, retrieval, and branches; calls no other tools
+    /// JSON: questions to a model, retrieval and branches; calls no other tools
     Branch,
-    /// YAML: values made of each other; what is independent runs at once
+    /// YAML: values made from other values; independent ones run at the same time
     Dataflow,
 }
 
@@ -98,7 +100,7 @@ impl Language {
 /// Has a plan written.
 pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Result<Exit, Failure> {
     if arguments.goal.trim().is_empty() {
-        return Err(Failure::wrong("the goal is empty; say what the plan is to reach"));
+        return Err(Failure::wrong("the goal is empty; say what the plan should achieve"));
     }
     let language = language(arguments)?;
     if let Some(out) = &arguments.out {
@@ -126,7 +128,9 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
     let equipment = runtime.block_on(launch.tools_for_plan(Path::new(&name))).map_err(failure)?;
     let tools = tools(&equipment.tools, language);
     if language == PlanLanguage::Branch && !arguments.tools.is_empty() {
-        console.warning("a plan with branches calls no tools but the model and retrieval; --dialect jmp calls all");
+        console.warning(
+            "a plan with branches calls no tools but the model and retrieval; with --dialect jmp it can call all tools",
+        );
     }
     let given: Vec<Arc<str>> = arguments.arg.iter().map(|(name, _)| name.clone()).collect();
     let order = Order { goal: &arguments.goal, language, tools: &tools, given: &given };
@@ -159,7 +163,7 @@ fn language(arguments: &GenerateArguments) -> Result<PlanLanguage, Failure> {
         (Some(None), Some(wanted @ (PlanLanguage::Jmp | PlanLanguage::Branch))) => Ok(wanted),
         (Some(Some(named)), Some(wanted)) if named == wanted => Ok(wanted),
         (Some(_), Some(wanted)) => {
-            Err(wrong(&format!("a {wanted} plan is not kept under this name; end it in `{}`", file_ending(wanted))))
+            Err(wrong(&format!("a {wanted} plan needs another name, which ends in `{}`", file_ending(wanted))))
         }
     }
 }
@@ -172,7 +176,7 @@ fn check_out(out: &Path, force: bool) -> Result<(), Failure> {
     }
     if out.exists() && !force {
         return Err(Failure::wrong(format!(
-            "--out {}: the file is there already; choose another name, or add --force",
+            "--out {}: the file already exists; choose another name, or add --force",
             out.display()
         )));
     }
@@ -200,7 +204,7 @@ async fn ask(
     let mut told = |n: u32, problem: &str| {
         let n_errors = problem.lines().filter(|line| line.starts_with("error")).count();
         let what = if n_errors == 0 { problem.to_owned() } else { format!("it has {}", count(n_errors, "error")) };
-        console.remark(&format!("reply {n} of at most {n_attempts} is not used: {what}; the model is asked again"));
+        console.remark(&format!("reply {n} of at most {n_attempts} cannot be used: {what}; the model is asked again"));
     };
     match plan::generate(llm, order, name, n_attempts, &mut told).await {
         Ok(generated) => Ok(generated),
@@ -212,8 +216,8 @@ async fn ask(
             console.tell(&format!("{}\n\n", clean(&shorten(&reply, SHOWN_REPLY))));
             let times = count(usize::try_from(n_asked).unwrap_or(usize::MAX), "time");
             Err(Failure::failed(format!(
-                "there is no plan: the model was asked {times}, and no reply could be used; say the goal more exactly, give the tools it \
-                 needs with --tools, raise --attempts, or choose another model with --model"
+                "there is no plan: the model was asked {times}, and no reply could be used; state the goal more \
+                 exactly, name the tools it needs with --tools, raise --attempts, or choose another model with --model"
             )))
         }
     }
@@ -248,7 +252,7 @@ fn deliver(
     }
     let attempts = if generated.n_asked > 1 { format!(", reply {}", generated.n_asked) } else { String::new() };
     let tools: String = arguments.tools.iter().map(|file| format!(" --tools {}", file.display())).collect();
-    console.remark(&format!("{} is written ({language}{attempts}); run it: playhouse run {0}{tools}", out.display()));
+    console.remark(&format!("{} written ({language}{attempts}); run it with: playhouse run {0}{tools}", out.display()));
     // Text that would be read as the other dialect says nothing of which one is meant.
     let (read, _) = read_plan(FileId(0), &out.to_string_lossy(), &generated.text);
     if let Some(other) = read.map(|plan| plan.language()).filter(|other| *other != language) {

@@ -15,7 +15,7 @@ Examples:
   playhouse plan explain refund.jmp.json --tools tools.json
   playhouse plan explain trip.yaml --format mermaid
   playhouse plan generate 'Tell where order 4334 is' --tools tools.json --out order.jmp.json
-A plan is run by `playhouse run` and checked by `playhouse check`.";
+`playhouse run` runs a plan, and `playhouse check` checks it.";
 
 /// Explains plans, and has a model write them
 #[derive(Args)]

@@ -28,7 +28,7 @@ Examples:
   playhouse plugin call dice greet --param '{\"name\": \"Ida\"}'
   playhouse plugin call dice greet --param '{\"name\": \"Ida\"}' --config '{\"greeting\": \"Good day\"}'";
 
-/// Calls one command of a plugin and writes its response as JSON
+/// Calls one command of a plugin and prints its response as JSON
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CallArguments {
@@ -41,13 +41,13 @@ pub(crate) struct CallArguments {
     /// The parameter [default: none]
     #[arg(long, value_name = "JSON", value_parser = json)]
     param: Option<Value>,
-    /// What overrides the plugin's own `config`
+    /// Overrides for the plugin's own `config`
     #[arg(long, value_name = "JSON", value_parser = json)]
     config: Option<Value>,
-    /// Agree to the call, where a person is to be asked
+    /// Approve the call if it needs an approval
     #[arg(long)]
     approve: bool,
-    /// The folder that the plugin is told to work in
+    /// The folder in which the plugin is told to work
     #[arg(long, value_name = "DIR", default_value = ".")]
     working_directory: PathBuf,
 }
@@ -81,7 +81,7 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
     if signature.approval != Approval::Never && !arguments.approve {
         let call = clean(&format!("{name}({})", Value::map(given.clone())));
         if !console.is_conversation {
-            return Err(Failure::wrong(format!("a person must agree to {call}; add --approve")));
+            return Err(Failure::wrong(format!("{call} needs approval; add --approve")));
         }
         agree(console, &call, "--approve", "the call was not made")?;
     }
@@ -94,14 +94,14 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
     match outcome {
         ToolOutcome::Value(value) => put(&format!("{value}\n"))?,
         ToolOutcome::Secret(_) => {
-            console.remark("the response is secret: only the program gets it");
+            console.remark("the response is secret; only a program gets it");
             put("\"***\"\n")?;
         }
         ToolOutcome::Written { text, .. } => put(&format!("{}\n", Value::from(text)))?,
         ToolOutcome::Error(text) | ToolOutcome::Unavailable(text) => return Err(Failure::failed(clean(&text))),
         ToolOutcome::Needs(question) | ToolOutcome::Asks(question) => {
             return Err(Failure::failed(format!(
-                "it asks a person, which only a program can do: {}",
+                "it asks a person, and only a program can do that: {}",
                 clean(&question)
             )));
         }

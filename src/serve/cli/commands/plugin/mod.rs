@@ -20,14 +20,14 @@ Examples:
   playhouse plugin new dice
   playhouse plugin check dice --start
   playhouse plugin call dice greet --param '{\"name\": \"Ida\"}'
-A program uses it by its front matter: `plugins: {dice: dice}`.";
+A program uses the plugin through its front matter: `plugins: {dice: dice}`.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
   playhouse plugin check dice
   playhouse plugin check dice --start";
 
-/// Makes, checks and calls plugins: folders whose commands programs call
+/// Makes, checks and calls plugins: folders whose commands programs can call
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PluginArguments {
@@ -42,14 +42,14 @@ enum PluginCommand {
     Call(CallArguments),
 }
 
-/// Finds what is wrong with a plugin's folder, and shows what can be called of it
+/// Finds problems in a plugin's folder, and shows which of its commands programs can call
 #[derive(Args)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub(crate) struct CheckPluginArguments {
     /// The plugin's folder, with .config/config.yaml
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
-    /// Also start it, and see whether it lives
+    /// Also start the plugin, to see whether it does
     #[arg(long)]
     start: bool,
 }

@@ -17,14 +17,14 @@ Examples:
 const SHELL_PLUGIN: (&str, &str, &str) =
     ("calendar", include_str!("first_plugin/config.yaml"), include_str!("first_plugin/plugin.sh"));
 
-/// Makes a folder with a plugin that works
+/// Makes a folder with a working plugin
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct NewPluginArguments {
-    /// The folder; it must not exist
+    /// The folder; it must not exist yet
     #[arg(value_name = "NAME")]
     folder: PathBuf,
-    /// What it is written in
+    /// The language of the plugin
     #[arg(long, value_enum, default_value_t = Language::Python)]
     language: Language,
 }
@@ -43,7 +43,7 @@ pub(crate) fn new(arguments: &NewPluginArguments) -> Result<Exit, Failure> {
     let folder = &arguments.folder;
     let shown = folder.display();
     let name = folder.file_name().and_then(|name| identifier(&name.to_string_lossy()));
-    let name = name.ok_or_else(|| Failure::wrong(format!("{shown}: a plugin's name has letters; choose another")))?;
+    let name = name.ok_or_else(|| Failure::wrong(format!("{shown}: a plugin's name needs letters; choose another")))?;
     let ((first_name, config, text), file, call) = match arguments.language {
         Language::Python => (PLUGIN, "plugin.py", "add --param '{\"start\": \"2026-05-04\"}'"),
         Language::Sh => (SHELL_PLUGIN, "plugin.sh", "today"),

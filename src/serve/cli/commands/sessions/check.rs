@@ -32,12 +32,12 @@ const ONE_IN: usize = 10;
 
 #[derive(Args)]
 pub(crate) struct CheckArguments {
-    /// The sessions [default: all of the program that the rules name]
+    /// The ids of the sessions [default: all sessions of the program that the rules name]
     ids: Vec<String>,
-    /// The rules, a file `NAME.rules.md` beside the program
+    /// The rules: a file `NAME.rules.md` beside the program
     #[arg(long, value_name = "FILE")]
     rules: PathBuf,
-    /// For whom: text for people, or an object for programs
+    /// The output format: text for people, or a JSON object for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -121,7 +121,7 @@ fn read_rules(path: &Path, color: bool) -> Result<(Checks, String), Failure> {
     let mut sources = Sources::default();
     let file = sources.add(name.as_str(), text.as_str());
     let shown = |findings: Vec<_>| {
-        Failure::wrong(format!("{name}: these are no rules\n{}", render(&findings, &sources, color)))
+        Failure::wrong(format!("{name}: these are not rules\n{}", render(&findings, &sources, color)))
     };
     let RulesFile { program, tools, rules } = RulesFile::parse(file, &text).map_err(&shown)?;
     let (loaded, known) = load_beside(path, &program, tools.as_deref(), color).map_err(Failure::wrong)?;
@@ -284,7 +284,7 @@ impl Counts {
             let _ = write!(text, ", {n} {word}");
         }
         if self.others > 0 {
-            let _ = write!(text, "; {} of other programs passed over", self.others);
+            let _ = write!(text, "; {} of other programs skipped", self.others);
         }
         text.push('\n');
         text

@@ -11,10 +11,10 @@ use crate::serve::cli::machinery::world::journal_failure;
 
 #[derive(Args)]
 pub(crate) struct DeleteArguments {
-    /// The sessions
+    /// The ids of the sessions
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Do not ask
+    /// Delete without asking
     #[arg(long)]
     yes: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) fn delete(console: &Console, kept: &Kept, arguments: &DeleteArguments
     for (id, address) in ids.iter().zip(&addresses) {
         // What is gone for good is named in full.
         if **address.session() != **id {
-            return Err(Failure::wrong(format!("there is no session {id}; is {} meant?", address.session())));
+            return Err(Failure::wrong(format!("there is no session {id}; did you mean {}?", address.session())));
         }
         if let Some(process) = waited(address.holder())? {
             return Err(journal_failure(JournalError::held(address.location(), process)));
@@ -40,10 +40,10 @@ pub(crate) fn delete(console: &Console, kept: &Kept, arguments: &DeleteArguments
     if !arguments.yes {
         let n = count(ids.len(), "session");
         if !console.is_conversation {
-            let message = format!("{n} would be gone for good; add --yes to delete without a question");
+            let message = format!("{n} would be deleted permanently; add --yes to delete without asking");
             return Err(Failure::wrong(message));
         }
-        let question = format!("delete {n} for good: {}?", ids.join(", "));
+        let question = format!("delete {n} permanently: {}?", ids.join(", "));
         agree(console, &question, "--yes", "nothing was deleted")?;
     }
     for (id, address) in ids.iter().zip(&addresses) {

@@ -16,11 +16,11 @@ use clap::Args;
 
 #[derive(Args)]
 pub(crate) struct DiffArguments {
-    /// One session
+    /// The id of one session
     a: String,
-    /// Another one
+    /// The id of the other
     b: String,
-    /// For whom: text for people, or an object for programs
+    /// The output format: text for people, or a JSON object for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -51,10 +51,11 @@ fn difference_text([a, b]: [&Begun; 2], difference: &Difference) -> String {
     }
     let n = count(difference.n_same, "step");
     if difference.then.iter().all(Vec::is_empty) {
-        let _ = writeln!(text, "both did the same ({n})");
+        let _ = writeln!(text, "both did the same thing ({n})");
     } else {
         let [at_a, at_b] = difference.same_up_to;
-        let _ = writeln!(text, "both did the same up to {at_a} of {} and {at_b} of {} ({n})", a.session, b.session);
+        let _ =
+            writeln!(text, "both did the same thing up to {at_a} of {} and {at_b} of {} ({n})", a.session, b.session);
     }
     for (begun, then) in [a, b].into_iter().zip(&difference.then) {
         let width = then.last().map_or(0, |step| step.point.to_string().len()) + 1;

@@ -35,25 +35,26 @@ const MAX_SHOWN: usize = 200;
 
 #[derive(Args)]
 pub(crate) struct ExportArguments {
-    /// The session
+    /// The session's id
     pub(crate) id: String,
-    /// As what: a journal that `--journal` opens, a text for people, the events for programs, a test with its recording, or traces
+    /// The output format: a journal that `--journal` opens, text for people, events for programs, a test with its
+    /// recording, or traces
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
-    /// Where to, a new file [default: standard output]
+    /// The file to write; it must not exist yet [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// With --format otlp: what was said to models, tools and people, and what they answered, too
+    /// With --format otlp: include what was said to models, tools and people, and what they answered
     #[cfg(feature = "otel")]
     #[arg(long)]
     with_messages: bool,
-    /// With --format test, the last record of the session that counts [default: all do]
+    /// With --format test: the last record of the session to include [default: all of them]
     #[arg(long, value_name = "N", value_parser = at)]
     until: Option<At>,
-    /// With --format test, expect what is said, too
+    /// With --format test: also expect what is said
     #[arg(long)]
     golden: bool,
-    /// Write what is secret, too, into a file beside that of --output
+    /// Also write the secrets, to a file beside that of --output
     #[arg(long)]
     with_secrets: bool,
 }
@@ -67,10 +68,10 @@ enum ExportFormat {
     Md,
     /// One object with all events
     Json,
-    /// Traces, as an OpenTelemetry collector takes them: a request's body (OTLP, protobuf)
+    /// Traces, as the body of a request to an OpenTelemetry collector (OTLP, protobuf)
     #[cfg(feature = "otel")]
     Otlp,
-    /// A scripted conversation, and beside it what models and tools answered
+    /// A scripted conversation, with a recording of what models and tools answered
     Test,
 }
 
@@ -79,9 +80,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
     let ExportArguments { format, output, until, golden, with_secrets, .. } = arguments;
     if *format == ExportFormat::Test {
         let output = output.as_deref().filter(|_| !with_secrets).ok_or_else(|| {
-            Failure::wrong(
-                "a test is written into a file of its own; add --output NAME.test.md, without --with-secrets",
-            )
+            Failure::wrong("a test needs a file of its own; add --output NAME.test.md, and remove --with-secrets")
         })?;
         return export_test(console, &TestExport { address, output, until: *until, golden: *golden });
     }
@@ -90,7 +89,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
     }
     if *with_secrets && (*format != ExportFormat::Jsonl || output.is_none()) {
         return Err(Failure::wrong(
-            "--with-secrets is for a journal in a file of its own; add --output FILE, with --format jsonl",
+            "--with-secrets needs a journal in a file of its own; add --output FILE and --format jsonl",
         ));
     }
     let mut remark = None;
@@ -99,8 +98,8 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
             let records = records(address)?;
             if !with_secrets && copy::holds_secrets(&records) {
                 remark = Some(
-                    "what is secret is masked: nobody can go on with the session from here; --with-secrets keeps it, \
-                     in a file beside that of --output",
+                    "secrets are masked, so the session cannot be continued from this file; --with-secrets writes \
+                     them to a file beside that of --output",
                 );
             }
             // The records' JSON is text.
@@ -109,7 +108,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
         #[cfg(feature = "otel")]
         ExportFormat::Otlp => {
             if output.is_none() && io::stdout().is_terminal() {
-                return Err(Failure::wrong("--format otlp is no text for a terminal; add --output FILE"));
+                return Err(Failure::wrong("--format otlp is not text for a terminal; add --output FILE"));
             }
             let pieces = waited(address.read_pieces())?.map_err(journal_failure)?;
             let spans = spans_of(&pieces, arguments.with_messages).map_err(session_failure)?;
@@ -243,11 +242,11 @@ fn words_of(body: &PublicBody) -> Option<String> {
         PublicBody::ApprovalAsked { question, .. } => Some(format!("approval asked: {}", cut(question, MAX_SHOWN))),
         PublicBody::ApprovalGiven { .. } => Some("approval answered".to_owned()),
         PublicBody::PlanFault { fault, message, .. } => Some(format!("`{fault}`: {}", cut(message, MAX_SHOWN))),
-        PublicBody::Replanned { .. } => Some("goes on with another plan".to_owned()),
+        PublicBody::Replanned { .. } => Some("continues with another plan".to_owned()),
         PublicBody::StreamCancelled { reason, .. } => Some(format!("reply cut off: {reason}")),
         PublicBody::Repair { cause, .. } => Some(format!("reply not understood: {}", cut(cause, MAX_SHOWN))),
         PublicBody::Retry { cause, .. } => Some(format!("asked again: {}", cut(cause, MAX_SHOWN))),
-        PublicBody::ProgramChanged { .. } => Some("goes on with another text of the program".to_owned()),
+        PublicBody::ProgramChanged { .. } => Some("continues with a changed program".to_owned()),
         PublicBody::Finished { value } => Some(format!("finished with {}", short(value))),
         PublicBody::Failed { fault, message } => Some(format!("failed: {} ({fault})", cut(message, MAX_SHOWN))),
         // What was said is told elsewhere; the rest is for debuggers.

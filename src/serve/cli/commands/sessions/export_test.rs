@@ -97,7 +97,7 @@ async fn make(mut records: Vec<Record>, output: &Path, chosen: &ChosenClassifier
         let mut test = test_of(&records, output)?;
         let (cassette, redaction) = record(&records, &mut test, stand_ins, output, chosen).await?;
         if !redaction.is_empty() && cassette.stand_ins.is_empty() {
-            return Err("what is to be redacted comes back in what is left".to_owned());
+            return Err("something that must be redacted appears elsewhere in the test".to_owned());
         }
         if !redaction.is_empty() {
             // With its stand-ins it is a session like any other.
@@ -114,7 +114,7 @@ async fn make(mut records: Vec<Record>, output: &Path, chosen: &ChosenClassifier
 /// The test of a session, without what its session had besides; the error says what no test can say.
 fn test_of(records: &[Record], output: &Path) -> Result<TestFile, String> {
     let begun = begun_of(records).map_err(|error| error.to_string())?;
-    let several = |what: &str| format!("it was begun with several files{what}, and a test names one");
+    let several = |what: &str| format!("it began with several files{what}, and a test names only one");
     let [root] = &begun.roots[..] else { return Err(several("")) };
     let relative = |path: &str| relative(output, Path::new(path));
     let tools = match &begun.given.tools[..] {
@@ -125,13 +125,13 @@ fn test_of(records: &[Record], output: &Path) -> Result<TestFile, String> {
     check_text(begun, Path::new(&**root))?;
     let arguments = begun.arguments.as_map().cloned().unwrap_or_default();
     if let Some(name) = arguments.keys().find(|name| begun.secrets.contains(name)) {
-        return Err(format!("its argument `{name}` is secret, and a test's file is not"));
+        return Err(format!("its argument `{name}` is secret, and the file of a test is not"));
     }
     let is_secret = |record: &&Record| {
         matches!(record.body, RecordBody::CallEnded { outcome: OutcomeWire::Value { secret: true, .. }, .. })
     };
     if let Some(secret) = records.iter().find(is_secret) {
-        return Err(format!("at {} a tool gave a secret result, and a recording holds none", secret.seq));
+        return Err(format!("at {} a tool returned a secret, and a recording cannot hold one", secret.seq));
     }
     let zone = date::zone(&begun.settings.zone).unwrap_or(TimeZone::UTC);
     let began = records.first().map(Record::timestamp).unwrap_or_default();
@@ -234,8 +234,8 @@ fn check_text(begun: &Begun, root: &Path) -> Result<(), String> {
     let own = ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
     match load_files(&[root.to_owned()], &signatures) {
         Ok((now, _)) if now.has_texts_of(&own) => Ok(()),
-        Ok(_) => Err(format!("{} has another text now than the session had", root.display())),
-        Err(error) => Err(format!("{error}, which it was begun with")),
+        Ok(_) => Err(format!("{} has changed since the session", root.display())),
+        Err(error) => Err(format!("{error}, with which it began")),
     }
 }
 

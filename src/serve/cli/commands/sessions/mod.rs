@@ -52,11 +52,11 @@ const EXAMPLES: &str = r#"Examples:
   playhouse sessions diff 20261121-224805-k3f9 20261121-231502-m2rw
   playhouse sessions check --rules desk.rules.md --journal desk.sqlite"#;
 
-/// Lists and shows the sessions that are kept, and goes on with them
+/// Lists, shows and resumes stored sessions
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SessionsArguments {
-    /// Where the sessions are kept: a `.sqlite` or `.db` file, a `.jsonl` file, or a folder of these [default:
+    /// Where the sessions are stored: a `.sqlite` or `.db` file, a `.jsonl` file, or a folder of these [default:
     /// $PLAYHOUSE_SESSIONS, or $XDG_STATE_HOME/playhouse/sessions]
     #[arg(long, value_name = "PATH", global = true)]
     journal: Option<PathBuf>,
@@ -66,55 +66,56 @@ pub(crate) struct SessionsArguments {
 
 #[derive(Subcommand)]
 enum SessionsCommand {
-    /// All sessions, the oldest first
+    /// Lists all sessions, oldest first
     List {
-        /// For whom: a table for people, or an array for programs
+        /// The output format: a table for people, or a JSON array for programs
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Where a session stands: stack, variables, conversation
+    /// Shows where a session is now: stack, variables, conversation
     Show {
-        /// The session
+        /// The session's id
         id: String,
-        /// For whom: text for people, or an object for programs
+        /// The output format: text for people, or a JSON object for programs
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Why a trigger fired, or did not: every evaluation, the oldest first
+    /// Shows why a trigger fired or did not: every evaluation, oldest first
     Why {
-        /// The session
+        /// The session's id
         id: String,
-        /// The trigger: its name (Playbook:T1), its playbook's, or its words, or the beginning of one [default: all]
+        /// The trigger: its name (Playbook:T1), its playbook's name, or its words; the beginning is enough [default:
+        /// all]
         trigger: Option<String>,
-        /// For whom: text for people, or JSON for programs
+        /// The output format: text for people, or JSON for programs
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Goes on with a session, as `run` does
+    /// Resumes a session, as `run` does
     Resume(Box<ResumeArguments>),
-    /// Tells a session of an event from outside, and goes on with it until it waits again
+    /// Sends a session an event from outside, and runs it until it waits again
     Send(Box<SendArguments>),
-    /// All that happened in a session, or where it stood at an earlier point
+    /// Shows everything that happened in a session, or where it was at an earlier point
     Replay(ReplayArguments),
-    /// Makes a new session that goes its own way from an earlier point of another one
+    /// Makes a new session that branches off from another at an earlier point
     Fork(ForkArguments),
-    /// How two sessions differ: how long they did the same, what each did then, and the variables
+    /// Shows how two sessions differ: how far they are the same, what each did then, and the variables
     Diff(DiffArguments),
-    /// Writes a session down: a journal, a text for people, events for programs, or a test with its recording
+    /// Exports a session: a journal, text for people, events for programs, or a test with its recording
     Export(ExportArguments),
-    /// What sessions have spent, by playbooks and lines: tokens, time, cost
+    /// Shows what sessions spent, by playbook and line: tokens, time, cost
     Profile(ProfileArguments),
-    /// Holds rules against sessions: how many of them keep each, and where one was broken
+    /// Checks sessions against rules: how many keep each rule, and where one was broken
     Check(CheckArguments),
-    /// Deletes sessions for good
+    /// Deletes sessions permanently
     Delete(DeleteArguments),
 }
 
 #[derive(Args)]
 struct ResumeArguments {
-    /// The session
+    /// The session's id
     id: String,
-    /// Go on with the program in these files, from the last line that still exists
+    /// Continue with the program in these files, from the last line that still exists
     #[arg(long, value_name = "FILE", num_args = 1..)]
     migrate: Vec<PathBuf>,
     #[command(flatten)]
@@ -157,7 +158,7 @@ impl Kept {
         waited(self.place.find(id))?.map_err(|error| {
             if self.is_default && matches!(error.kind, JournalErrorKind::NoSession(_)) {
                 return Failure::wrong(format!(
-                    "there is no session {id}; `playhouse sessions list` shows those there are"
+                    "there is no session {id}; `playhouse sessions list` shows all sessions"
                 ));
             }
             journal_failure(error)

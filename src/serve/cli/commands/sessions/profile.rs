@@ -20,16 +20,17 @@ use crate::value::markup::xml_text;
 
 #[derive(Args)]
 pub(crate) struct ProfileArguments {
-    /// The sessions; of several the sum
+    /// The ids of the sessions; those of several are added up
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// What is looked at
+    /// What to measure
     #[arg(long, value_enum, default_value_t = By::Tokens)]
     by: By,
-    /// As what: tables for people, folded stacks, a file for speedscope, a page with a flame graph, or an object
+    /// The output format: tables for people, folded stacks, a file for speedscope, a page with a flame graph, or a
+    /// JSON object
     #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
     format: ProfileFormat,
-    /// The configuration with the prices [default: the one that the first session was begun with]
+    /// The configuration file with the prices [default: the one that the first session began with]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -39,7 +40,7 @@ pub(crate) struct ProfileArguments {
 enum By {
     /// Tokens of requests and replies
     Tokens,
-    /// Time to models, tools, the classifier, the user
+    /// Time spent on models, tools, the classifier and the user
     Time,
     /// Money, by `[prices]`
     Cost,
@@ -54,7 +55,7 @@ enum ProfileFormat {
     Folded,
     /// For speedscope.app
     Speedscope,
-    /// A page of its own
+    /// A self-contained page
     Html,
     /// One object
     Json,
@@ -112,7 +113,7 @@ fn check_prices(console: &Console, profile: &Profile, measure: Measure) -> Resul
     }
     let models = profile.unpriced.join(", ");
     let message =
-        format!("the prices of {models} are not known; write them under [prices] and name that file with --config");
+        format!("the prices of {models} are unknown; write them under [prices] and name that file with --config");
     if profile.root.total().cost > 0.0 {
         console.warning(&message);
         return Ok(());
@@ -133,7 +134,7 @@ fn summary(profile: &Profile) -> Vec<String> {
         let _ = write!(reply, ", {dropped} of them dropped");
     }
     if profile.is_estimated {
-        reply.push_str("; where a server has not counted, four bytes are a token");
+        reply.push_str("; if a server did not count, four bytes are taken as one token");
     }
     lines.push(reply);
     let times = [

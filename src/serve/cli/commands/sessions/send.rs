@@ -14,15 +14,15 @@ use crate::vm::protocol::{Outcome, Signal};
 
 #[derive(Args)]
 pub(crate) struct SendArguments {
-    /// The session
+    /// The session's id
     id: String,
-    /// The event's name: triggers that wait for it fire (When photo_uploaded arrives)
+    /// The event's name; it fires the triggers that wait for it (When photo_uploaded arrives)
     #[arg(long, value_name = "NAME")]
     event: String,
-    /// What it tells, as JSON: `$event` in the playbook of the trigger [default: null]
+    /// The event's data, as JSON: `$event` in the trigger's playbook [default: null]
     #[arg(long, value_name = "JSON")]
     data: Option<String>,
-    /// What you call this very event: sent again with the same id, it is one event
+    /// Your own id for this event; sent twice with the same id, it counts once
     #[arg(long, value_name = "ID")]
     event_id: Option<String>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct SendArguments {
 pub(crate) fn send(console: &Console, kept: &Kept, arguments: &SendArguments) -> Result<Exit, Failure> {
     let SendArguments { id, event, data, event_id, world, talk } = arguments;
     let data = Value::from_json(data.as_deref().unwrap_or("null")).map_err(|error| {
-        Failure::wrong(format!("--data: this is no JSON: {error}; text stands in double quotes: --data '\"text\"'"))
+        Failure::wrong(format!("--data: this is not JSON: {error}; write text in double quotes: --data '\"text\"'"))
     })?;
     let signal = Signal::new(event, data, event_id.as_deref().map(Into::into));
     let signal = signal.map_err(|wrong| Failure::wrong(format!("--event: {wrong}")))?;
@@ -49,8 +49,8 @@ pub(crate) fn send(console: &Console, kept: &Kept, arguments: &SendArguments) ->
     };
     if is_over {
         return Err(Failure::wrong(format!(
-            "session {id} is over ({}), so no event reaches it; begin a new one with `playhouse run`, or go back in it \
-             with `playhouse sessions fork {id} --at POINT`",
+            "session {id} is over ({}), so it takes no events; begin a new one with `playhouse run`, or fork an \
+             earlier point with `playhouse sessions fork {id} --at POINT`",
             show::state(&view)
         )));
     }

@@ -33,47 +33,49 @@ use crate::vm::protocol::ToolSignature;
 
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
-    /// The session
+    /// The session's id
     id: String,
-    /// Show where it stood there: after record N, or after D moves of the machine after it
+    /// Show where the session was at this point: after record N, or after D moves of the machine after it
     #[arg(long, value_name = "N[.D]", value_parser = at)]
     to: Option<At>,
-    /// List what happened from record N on [default: all, or nothing with --to]
+    /// List what happened from record N on [default: everything, or nothing with --to]
     #[arg(long, value_name = "N")]
     from: Option<u64>,
-    /// For whom: text for people, or JSON for programs
+    /// The output format: text for people, or JSON for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Args)]
 pub(crate) struct ForkArguments {
-    /// The session that is left; it stays as it is
+    /// The id of the session to fork; it stays as it is
     id: String,
-    /// Where: after record N, or after D moves of the machine after it (`sessions replay` has the numbers)
+    /// The point to fork at: after record N, or after D moves of the machine after it (`sessions replay` shows the
+    /// numbers)
     #[arg(long, value_name = "N[.D]", value_parser = at)]
     at: At,
-    /// Another value for a variable, JSON or text (can be given again)
+    /// A new value for a variable, as JSON or text (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
     set: Vec<(Arc<str>, Value)>,
-    /// Whose variables: the frame with so many frames below it [default: where the program finds the name]
+    /// The frame whose variables to set, by the number of frames below it [default: where the program finds the name]
     #[arg(long, value_name = "DEPTH", requires = "set")]
     frame: Option<usize>,
-    /// Another program: the fork goes on with these files, from the last line that still exists
+    /// Continue with another program: these files, from the last line that still exists
     #[arg(long, value_name = "FILE", num_args = 1..)]
     migrate: Vec<PathBuf>,
-    /// The new session's id [default: time and sixteen random characters]
+    /// The new session's id [default: the time and sixteen random characters]
     #[arg(long = "id", value_name = "ID")]
     new: Option<String>,
-    /// Where it is kept: a `.jsonl` file, a `.sqlite` or `.db` file, or a folder [default: beside the other]
+    /// Where to store it: a `.jsonl` file, a `.sqlite` or `.db` file, or a folder [default: beside the other]
     #[arg(long, value_name = "PATH")]
     output: Option<PathBuf>,
 }
 
 /// A point as people write it.
 pub(super) fn at(text: &str) -> Result<At, String> {
-    text.parse()
-        .map_err(|_| "write the number of a record, as in 41, or with that of a move behind it, as in 41.3".to_owned())
+    text.parse().map_err(|_| {
+        "write the number of a record, as in 41, or add the number of a move after it, as in 41.3".to_owned()
+    })
 }
 
 pub(super) fn timeline(kept: &Kept, id: &str) -> Result<Timeline, Failure> {
@@ -142,7 +144,7 @@ fn moment_text(timeline: &Timeline, point: Point) -> Result<String, Failure> {
     let last = timeline.last_directive(point.seq).unwrap_or(0);
     let stands = match &moment.stop {
         Some(_) => show::state(&view),
-        None => format!("in the middle, behind {} of {}", point.directive, count(last as usize, "move")),
+        None => format!("in the middle, after {} of {}", point.directive, count(last as usize, "move")),
     };
     let mut text = format!("session {} at {point} (of {}): {stands}\n", begun.session, timeline.end());
     // Writing to a `String` can't fail.
@@ -183,7 +185,7 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
     let moment = timeline.at(point).map_err(session_failure)?;
     if !can_go_on(&moment, !arguments.migrate.is_empty()) {
         return Err(Failure::wrong(format!(
-            "session {} was over at {point}: a fork would have nothing to do; `playhouse sessions replay {}` shows earlier \
+            "session {} was over at {point}, so a fork would have nothing to do; `playhouse sessions replay {}` shows earlier \
              points",
             arguments.id, arguments.id
         )));
@@ -193,8 +195,8 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
         Failure::wrong(match fault {
             NoPlace::Frame(text) => format!("--frame: {text}"),
             NoPlace::Variable(text) => format!(
-                "--set: {text}; `playhouse sessions replay {} --to {point}` shows those there are, and with --frame a new \
-                 one is made",
+                "--set: {text}; `playhouse sessions replay {} --to {point}` shows the variables, and --frame makes a \
+                 new one",
                 arguments.id
             ),
         })
@@ -214,17 +216,17 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
     put(&format!("{id}\n"))?;
     let answers = match forked.records.len() - forked.n_kept {
         0 => String::new(),
-        n => format!(", and {} of answers that were on their way", count(n, "record")),
+        n => format!(", and {} of answers that were still to come", count(n, "record")),
     };
     console.remark(&format!("forked from {} at {point}{answers}", arguments.id));
     if arguments.set.is_empty() && arguments.migrate.is_empty() && moment.stop.is_none() {
-        console.remark("nothing is different: the fork goes on from the end of what that record set off");
+        console.remark("nothing is different: the fork continues from the end of what that record caused");
     }
     let journal = match kept.is_default && arguments.output.is_none() {
         true => String::new(),
         false => format!(" --journal {}", address.location()),
     };
-    console.remark(&format!("to go on: playhouse sessions resume {id}{journal}"));
+    console.remark(&format!("to continue: playhouse sessions resume {id}{journal}"));
     Ok(Exit::Finished)
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn check_skills(folders: &[PathBuf], is_strict: bool) -> Result<Check
         let files = skills_below(folder).map_err(|cause| wrong(format!("cannot read: {cause}; check the path")))?;
         if files.is_empty() {
             return Err(wrong(
-                "there is no `SKILL.md` in this folder, nor below it; name the folder of a skill".to_owned(),
+                "there is no `SKILL.md` in this folder or below it; name the folder of a skill".to_owned(),
             ));
         }
         for file in files {
@@ -64,7 +64,7 @@ fn circles(sources: &Sources) -> Vec<Diagnostic> {
 pub(crate) fn told(folder: &SkillFolder) -> String {
     let lines: Vec<_> = folder.outline.lines().collect();
     let mode = match &folder.outline.procedures[..] {
-        [] => "goal, for nothing in it is an order of things to do".to_owned(),
+        [] => "goal, because nothing in it is a procedure".to_owned(),
         [one] => format!("steps ({}), {}", one.made_of, count(lines.len(), "line")),
         several => format!("guide ({} procedures), {}", several.len(), count(lines.len(), "line")),
     };

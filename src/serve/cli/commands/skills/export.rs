@@ -20,7 +20,7 @@ Examples:
   playhouse skills export shop.md --playbook Refund --out skills/refund
   playhouse skills export shop.md --playbook Refund --out skills/refund --force";
 
-/// Writes a playbook as an Agent Skill, and says what of it only an interpreter keeps to
+/// Exports a playbook as an Agent Skill, and reports what only an interpreter would enforce
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExportArguments {
@@ -30,13 +30,13 @@ pub(crate) struct ExportArguments {
     /// The playbook
     #[arg(long, value_name = "NAME")]
     playbook: String,
-    /// The skill's folder; its name is the skill's
+    /// The folder to write; its name becomes the skill's
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// A file of canned tools, which count as declared
+    /// A file of canned tools, which count as declared (repeatable)
     #[arg(long, value_name = "FILE")]
     tools: Vec<PathBuf>,
-    /// Write over what is there
+    /// Overwrite what is there
     #[arg(long)]
     force: bool,
 }
@@ -65,7 +65,7 @@ pub(crate) fn export(console: &Console, arguments: &ExportArguments) -> Result<E
         return Err(Failure::wrong(format!("--out {}: {message}; write `--out {name}`", out.display())));
     }
     if let Some(path) = files.keys().map(|path| out.join(path)).find(|path| path.exists() && !force) {
-        return Err(Failure::wrong(format!("{}: it is there already; --force writes over it", path.display())));
+        return Err(Failure::wrong(format!("{}: it already exists; --force overwrites it", path.display())));
     }
     for (path, text) in files.iter().map(|(path, text)| (out.join(path), text)) {
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -74,7 +74,7 @@ pub(crate) fn export(console: &Console, arguments: &ExportArguments) -> Result<E
         put(&format!("{}\n", path.display()))?;
     }
     if !lost.is_empty() {
-        console.remark("what a skill does not have, and only an interpreter keeps to:");
+        console.remark("only an interpreter enforces this; the skill does not have it:");
         lost.iter().for_each(|what| console.remark(&format!("  {what}")));
     }
     Ok(Exit::Finished)

@@ -19,14 +19,15 @@ Examples:
   playhouse skills list
   playhouse skills list --format json";
 
-/// Lists the skills in the folders where programs keep them, here, above and below home, and whether they are trusted
+/// Lists the skills in the folders where programs keep them (here, above, and in your home), and whether you trust
+/// them
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ListArguments {
-    /// For whom the list is written
+    /// The output format: a table for people, or a JSON array for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The configuration, for the budget of descriptions [default: playhouse.toml]
+    /// The configuration file, for the budget of descriptions [default: playhouse.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -58,14 +59,14 @@ pub(crate) fn list(console: &Console, arguments: &ListArguments) -> Result<Exit,
         console.warning(&clean(passed_over));
     }
     for vanished in trusted.vanished() {
-        console.warning(&format!("{}: it was trusted, and is not there any more", vanished.display()));
+        console.warning(&format!("{}: it was trusted, but no longer exists", vanished.display()));
     }
     let is_shown = |one: &&Listed<'_>| one.standing == Standing::Trusted && one.skill.shadowed_by.is_none();
     let n_characters: usize = listed.iter().filter(is_shown).map(|one| one.skill.description.chars().count()).sum();
     if n_characters > budget {
         console.warning(&format!(
-            "the descriptions of trusted skills have {n_characters} characters, of which `[skills] budget` shows {budget} \
-             to who chooses one; those that seem to fit are shown"
+            "the descriptions of trusted skills have {n_characters} characters, but `[skills] budget` allows \
+             {budget}; whoever chooses a skill sees those that seem to fit"
         ));
     }
     if arguments.format == Format::Text {

@@ -24,9 +24,9 @@ Examples:
   playhouse skills trust .claude/skills/pdf-forms
   playhouse skills new tea
   playhouse skills export shop.md --playbook Refund --out skills/refund
-A program uses one by its front matter, `skills: [pdf-forms]`.";
+A program uses a skill through its front matter: `skills: [pdf-forms]`.";
 
-/// Lists, shows and makes Agent Skills, and says which of those that were found are trusted
+/// Lists, shows, trusts, makes and exports Agent Skills
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SkillsArguments {

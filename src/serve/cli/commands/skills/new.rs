@@ -17,11 +17,11 @@ const SKILL: &str = include_str!("first_skill/skill.md");
 const TEST: &str = include_str!("first_skill/test.txt");
 const TEST_FILE: &str = "SKILL.test.md";
 
-/// Makes a folder with a skill of three steps and a test of it
+/// Makes a folder with a skill of three steps, and a test of it
 #[derive(Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct NewSkillArguments {
-    /// The folder; it must not exist, and its name is the skill's
+    /// The folder; it must not exist yet, and its name becomes the skill's
     #[arg(value_name = "NAME")]
     folder: PathBuf,
 }

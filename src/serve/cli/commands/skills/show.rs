@@ -5,10 +5,10 @@ use clap::Args;
 use crate::serve::cli::commands::skills::told::{folder_of, standing_told, trusted, whole};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
 
-/// Shows what is understood of a skill: its lines, commands and files, what it asks for, and whether it is trusted
+/// Shows how a skill is understood: its lines, commands and files, what it asks for, and whether you trust it
 #[derive(Args)]
 pub(crate) struct ShowArguments {
-    /// Its name, as `playhouse skills list` shows it, or its folder
+    /// The skill's name as `playhouse skills list` shows it, or its folder
     #[arg(value_name = "NAME|DIR")]
     skill: String,
 }

@@ -62,10 +62,11 @@ pub(super) fn folder_of(console: &Console, skill: &str) -> Result<PathBuf, Failu
     }
     Err(Failure::wrong(match nearest(skill, found.nearest().map(|skill| skill.name.as_str())) {
         Some(close) => {
-            format!("{skill}: this is no folder with a `{FILE_NAME}`, and no skill; did you mean `{close}`?")
+            format!("{skill}: this is neither a folder with a `{FILE_NAME}` nor a skill; did you mean `{close}`?")
         }
         None => format!(
-            "{skill}: this is no folder with a `{FILE_NAME}`, and no skill; `playhouse skills list` shows those there are"
+            "{skill}: this is neither a folder with a `{FILE_NAME}` nor a skill; `playhouse skills list` shows the \
+             skills"
         ),
     }))
 }

@@ -16,14 +16,14 @@ Examples:
   playhouse skills trust .claude/skills/pdf-forms
   playhouse skills trust .claude/skills --yes";
 
-/// Shows what skills would do and trusts them as they are now: who changes a byte of them asks again
+/// Shows what skills would do, and trusts them as they are now; if a single byte changes, you are asked again
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TrustArguments {
-    /// Folders of skills, or folders in which they stand
+    /// Folders of skills, or folders that contain them
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<String>,
-    /// Ask nobody: somebody has read them
+    /// Trust them without asking, because someone has read them
     #[arg(long)]
     yes: bool,
 }
@@ -50,7 +50,7 @@ fn trust_one(console: &Console, folder: &Path, is_agreed: bool) -> Result<(), Fa
     let contents = Contents::of(folder).map_err(trust_failure)?;
     let files = count(contents.n_files(), "file");
     match trusted.standing(folder) {
-        Standing::Trusted => return put(&clean(&format!("{shown}: trusted already ({files})\n"))),
+        Standing::Trusted => return put(&clean(&format!("{shown}: already trusted ({files})\n"))),
         Standing::Unknown => {}
         standing @ (Standing::Changed(_) | Standing::Refused(_)) => {
             console.tell(&clean(&format!("{shown}: {}\n", standing_told(&standing))));
@@ -59,8 +59,8 @@ fn trust_one(console: &Console, folder: &Path, is_agreed: bool) -> Result<(), Fa
     if !is_agreed {
         if !console.is_conversation {
             return Err(Failure::wrong(format!(
-                "{shown}: nobody is there who could be asked; read it with `playhouse skills show {shown}`, then \
-                 `playhouse skills trust {shown} --yes`"
+                "{shown}: nobody is there to ask; read it with `playhouse skills show {shown}`, then run `playhouse \
+                 skills trust {shown} --yes`"
             )));
         }
         put(&whole(console, folder)?)?;

@@ -68,8 +68,8 @@ pub(crate) fn find(path: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> R
     if !path.metadata().map_err(|cause| wrong(&cause))?.is_dir() {
         if path.to_string_lossy().ends_with(RULES) {
             return Err(Failure::wrong(format!(
-                "{}: rules are no test; they are checked with each test of their program, and with stored sessions by \
-                 `playhouse sessions check --rules`",
+                "{}: rules are not a test; each test of their program checks them, and `playhouse sessions check \
+                 --rules` checks them against stored sessions",
                 path.display()
             )));
         }

@@ -8,7 +8,7 @@ use crate::serve::cli::machinery::test_session::ChosenClassifier;
 use crate::serve::report::FileReport;
 
 /// What is said where no judge was named.
-const NO_JUDGE: &str = "this measures a judge; name a model with --judge\n";
+const NO_JUDGE: &str = "this measures a judge; name the judge's model with --judge\n";
 
 /// What a case is called in reports.
 pub(super) const CASE: &str = "judge";

@@ -42,33 +42,37 @@ const EXAMPLES: &str = "\
 Examples:
   playhouse test                     all *.test.md, *.user.md and *.triggers.md below this folder, and prompts of skills
   playhouse test shop.test.md
-  playhouse test shop --list         which tests there are
-  playhouse test shop.test.md --bless    writes what happened in the place of what was expected
-  playhouse test shop --repeat 20    says whether it is always the same
-  playhouse test shop --record       asks a live model for what is not recorded yet (`- model: recorded`)
-  playhouse test shop --coverage     and how much of the program is reached
-  playhouse test --junit tests.xml   also for a server that reads JUnit's reports
-  playhouse test --html tests.html   also a page with what was said, and what was reached of the programs
-  playhouse test shop --user-model openai:gpt-4.1-mini --judge openai:gpt-4.1   also users whom a model plays";
+  playhouse test shop --list         lists the tests
+  playhouse test shop --bless        replaces what was expected by what happened
+  playhouse test shop --repeat 20    checks that the outcome is always the same
+  playhouse test shop --record       records what is missing, with a live model (`- model: recorded`)
+  playhouse test shop --coverage     also reports how much of the program is reached
+  playhouse test --junit tests.xml   also writes a JUnit report, for a CI server
+  playhouse test --html tests.html   also writes a page: what was said, and what was reached
+  playhouse test shop --user-model openai:gpt-4.1-mini --judge openai:gpt-4.1   with users that a model plays";
 
-/// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; has users
-/// played (`*.user.md`); judges labelled cases of what fires (`*.triggers.md`; of skills `*.jsonl` with prompts), and the judge itself (`*.judge.md`)
+/// Runs tests: compares what programs say, call and set with what the tests expect
+///
+/// The tests are scripted conversations (`*.test.md`), conversations with simulated users (`*.user.md`), labelled
+/// cases of what fires which trigger (`*.triggers.md`; for skills, `*.jsonl` with prompts) and labelled transcripts
+/// for the judge (`*.judge.md`)
 #[derive(Args, Default)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TestArguments {
     /// Test files, or folders with test files anywhere below
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Name the tests and their cases, each with its place, and run none
+    /// List the tests and their cases, each with its place, and run none
     #[arg(long, conflicts_with_all = ["bless", "record", "repeat", "coverage", "junit", "html", "github"])]
     list: bool,
-    /// Write what happened in the place of what was expected; read the difference before you keep it
+    /// Replace what was expected by what happened; read the difference before you keep it
     #[arg(long)]
     bless: bool,
-    /// Run each test so often, and fail if the outcomes differ
+    /// Run each test K times, and fail if the outcomes differ
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Ask a live model and live tools in tests with `- model: recorded`, and keep what they answer: what is missing, or all
+    /// In tests with `- model: recorded`, ask a live model and live tools, and record what they answer: what is
+    /// missing, or all
     #[arg(
         long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "missing",
         conflicts_with = "repeat"
@@ -77,26 +81,28 @@ pub(crate) struct TestArguments {
     /// With `--record`, the model: openai:NAME, auto or script:FILE [default: as `run` chooses it]
     #[arg(long, value_name = "ID", requires = "record")]
     model: Option<String>,
-    /// What judges triggers in words: off, rules, model:ID or script:FILE [default: what the test says, else rules]
+    /// The classifier, which judges triggers in words: off, rules, model:ID or script:FILE [default: what the test
+    /// says, or rules]
     #[arg(long, value_name = "ID")]
     classifier: Option<String>,
-    /// A trigger that is due and that the classifier does not judge is not missed (`*.triggers.md`); a statement that the
-    /// judge does not decide isn't, either (`*.judge.md`)
+    /// Allow the classifier not to judge a trigger that is due (`*.triggers.md`), and the judge not to decide a
+    /// statement (`*.judge.md`)
     #[arg(long)]
     lenient: bool,
-    /// Say what each scripted reply answered; of a test that fails it is said anyway
+    /// Show what each scripted reply answered; tests that fail always show it
     #[arg(long, short)]
     verbose: bool,
-    /// Say at the end how much of the programs the tests reach; `playhouse coverage` says what they do not
+    /// Report at the end how much of the programs the tests reach; `playhouse coverage` shows what they do not
     #[arg(long, conflicts_with = "format")]
     coverage: bool,
-    /// For whom: text for people, or an object for programs
+    /// The output format: text for people, or a JSON object for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Write a report in JUnit's XML, too
+    /// Also write a report in JUnit's XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write a page, too, that loads nothing: totals, what was said and called, and the programs with what was reached
+    /// Also write a self-contained HTML page: totals, what was said and called, and the programs with what was
+    /// reached
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Annotate the first problems for GitHub Actions, and add a table to the job's summary
@@ -109,9 +115,9 @@ pub(crate) struct TestArguments {
 /// What `--record` asks for.
 #[derive(Clone, Copy, ValueEnum)]
 enum Record {
-    /// What is not recorded.
+    /// What is not recorded yet.
     Missing,
-    /// Everything, also what is recorded.
+    /// Everything, including what is already recorded.
     All,
 }
 

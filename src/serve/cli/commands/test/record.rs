@@ -59,12 +59,12 @@ pub(super) async fn record_test(
     } else {
         replay(path, &test, chosen, &cassette)
             .await
-            .map_err(|why| unkept(format!("the recording does not replay: {why}")))?
+            .map_err(|why| unkept(format!("the recording cannot be replayed: {why}")))?
     };
     keep(&path_of(path), &cassette.render())?;
     keep(path, &text)?;
     match missing {
-        Some(missing) => Err(format!("{name}: it is recorded, but cannot be replayed yet: {missing}")),
+        Some(missing) => Err(format!("{name}: recorded, but cannot be replayed yet: {missing}")),
         None => {
             let report = report(take.counts(), &take, &cassette) + &public(redaction.n_public());
             Ok(Recorded { report, text, test, played })
@@ -88,8 +88,8 @@ pub(in crate::serve::cli::commands) fn cassette_of(
     let file = FileConfig::find(None, Some(&path.with_file_name(&test.program))).map_err(|error| error.to_string())?;
     if test.live_tools && !file.redact.is_empty() {
         return Err(
-            "what live tools answer can have no stand-ins; take `redact` out of playhouse.toml, or `- tools: live` \
-                    out of the test"
+            "the answers of live tools cannot be redacted; remove `redact` from playhouse.toml, or `- tools: live` \
+             from the test"
                 .to_owned(),
         );
     }
@@ -121,7 +121,7 @@ pub(in crate::serve::cli::commands) fn reread(name: &str, text: &str) -> Result<
     let file = sources.add(name, text);
     TestFile::parse(file, text).map_err(|findings| {
         format!(
-            "with its stand-ins the test is none any more; nothing was written\n{}",
+            "after redaction the test is no longer valid; nothing was written\n{}",
             render(&findings, &sources, false)
         )
     })
@@ -136,12 +136,14 @@ fn check_arguments(test: &TestFile, take: &Take, cassette: &Cassette) -> Result<
     for name in cassette.secrets() {
         if !test.arguments.contains_key(name) {
             missing = missing.or_else(|| {
-                Some(format!("a result is secret, and not kept; write `- argument {name}: VALUE` (any of its kind)"))
+                Some(format!(
+                    "a result is secret and is not recorded; write `- argument {name}: VALUE` (any value of its type)"
+                ))
             });
         } else if take.secret(name).is_none() {
             return Err(format!(
-                "the program was given the argument `{name}`, which is to stand for a secret result from now on; take the \
-                 line out, record, and write it again"
+                "the test gives the argument `{name}`, which will stand for a secret result from now on; remove that \
+                 line, record, and write it again"
             ));
         }
     }
@@ -162,7 +164,7 @@ pub(in crate::serve::cli::commands) async fn replay(
     if take.has_used_all() {
         Ok(played)
     } else {
-        Err("it asks less the second time; is there something in the program that depends on the time?".to_owned())
+        Err("it asks less the second time; does something in the program depend on the time?".to_owned())
     }
 }
 
@@ -178,8 +180,8 @@ fn keep(path: &Path, text: &str) -> Result<(), String> {
 fn public(n: usize) -> String {
     match n {
         0 => String::new(),
-        1 => "1 value stands in the program's own text, and so has no stand-in\n".to_owned(),
-        n => format!("{n} values stand in the program's own text, and so have no stand-ins\n"),
+        1 => "1 value is in the program's own text, so it is not redacted\n".to_owned(),
+        n => format!("{n} values are in the program's own text, so they are not redacted\n"),
     }
 }
 
@@ -190,9 +192,9 @@ fn report(counts: Counts, take: &Take, cassette: &Cassette) -> String {
     let n_gone = take.cassette().entries.len().saturating_sub(n_kept);
     let gone = match n_gone {
         0 => String::new(),
-        1 => ", 1 entry is gone".to_owned(),
-        n => format!(", {n} entries are gone"),
+        1 => ", 1 entry removed".to_owned(),
+        n => format!(", {n} entries removed"),
     };
     let of_calls = if n_calls == 0 { String::new() } else { format!(" and {n_new_calls} of {n_calls} calls") };
-    format!("recorded with {}: {n_new_requests} of {n_requests} requests{of_calls} were made{gone}\n", cassette.model)
+    format!("recorded with {}: made {n_new_requests} of {n_requests} requests{of_calls}{gone}\n", cassette.model)
 }

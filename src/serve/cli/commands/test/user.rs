@@ -16,7 +16,7 @@ use crate::serve::cli::machinery::user_session::UserCase;
 use crate::serve::report::{CaseReport, FileReport, Problem, TestVerdict};
 
 /// What is said of a user whom a model must play.
-const NOBODY: &str = "somebody must play this user; name a model with --user-model, or play it with `playhouse eval`\n";
+const NOBODY: &str = "a model must play this user; name one with --user-model, or run it with `playhouse eval`\n";
 
 /// What a case is called in reports whose title is not known.
 const CASE: &str = "user";
@@ -105,8 +105,8 @@ fn conversation(played: &UserRun) -> String {
     let over = match &played.ended {
         Ended::Program => "the program was over".to_owned(),
         Ended::Done(done) => format!("the user left: {done}"),
-        Ended::Silent => "the user left: no answer fits what was asked".to_owned(),
-        Ended::Stop => "the user had said as much as they may (`stop`)".to_owned(),
+        Ended::Silent => "the user left: no answer fits the question".to_owned(),
+        Ended::Stop => "the user had said as much as allowed (`stop`)".to_owned(),
         Ended::CutOff(why) => why.clone(),
         Ended::Invalid(_) => "it is invalid".to_owned(),
     };

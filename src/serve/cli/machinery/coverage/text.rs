@@ -25,11 +25,11 @@ pub(crate) fn text(reported: Reported<'_>) -> String {
     let lines = parts.iter().flat_map(|part| part.lines.iter().map(move |line| (*part, line)));
     tell("never reached", lines.clone().filter_map(|(part, line)| missed(reported, part, line)).collect());
     tell(
-        "never seen of lines that are reached",
+        "never taken, from lines that are reached",
         lines.filter_map(|(part, line)| never(part, line, line.n > 0)).collect(),
     );
     let triggers = parts.iter().flat_map(|part| part.triggers.iter().map(move |trigger| (*part, trigger)));
-    tell("never seen of triggers", triggers.filter_map(|(part, trigger)| never(part, trigger, true)).collect());
+    tell("triggers that never fired", triggers.filter_map(|(part, trigger)| never(part, trigger, true)).collect());
     let _ = write!(text, "\n{}", summary(&reported.tests.totals()));
     text
 }
@@ -50,7 +50,7 @@ pub(crate) fn summary(totals: &Totals) -> String {
     let told: Vec<String> = all.into_iter().flatten().collect();
     format!(
         "reached: {}\n",
-        if told.is_empty() { "nothing, for no test could be played".to_owned() } else { told.join(", ") }
+        if told.is_empty() { "nothing, because no test could run".to_owned() } else { told.join(", ") }
     )
 }
 

@@ -146,14 +146,14 @@ fn stamp(metadata: std::io::Result<std::fs::Metadata>) -> Stamp {
 /// After the end of a session with `--watch`: waits until there is another text, or somebody wants another session
 /// of the same. False: somebody wants to leave.
 pub(crate) async fn is_wanted_again(console: &Console, input: &mut Input, watch: &mut Watch) -> Result<bool, Failure> {
-    console.remark("waiting for a change of the program; Enter begins again, Ctrl-D leaves");
+    console.remark("waiting for a change of the program; press Enter to start again, or Ctrl-D to leave");
     loop {
         input.ask(console, Asked { prompt: "> ", names: Names::default(), is_kept: false });
         let reloaded = tokio::select! {
             typed = input.next() => match typed.map_err(|cause| Failure::failed(format!("standard input: {cause}")))? {
                 Typed::Line(line) if ["", "/restart"].contains(&line.trim()) => return Ok(true),
                 Typed::Line(line) if line.trim() != "/quit" => {
-                    console.remark("no session is running; Enter begins one, Ctrl-D leaves");
+                    console.remark("no session is running; press Enter to start one, or Ctrl-D to leave");
                     continue;
                 }
                 Typed::Cleared { .. } => continue,

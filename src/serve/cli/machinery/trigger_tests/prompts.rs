@@ -54,7 +54,8 @@ pub(super) fn program_of(path: &Path) -> Result<Vec<PathBuf>, String> {
     let skills = skills_of(path).map_err(|cause| format!("{name}: cannot look for its skills: {cause}"))?;
     if skills.is_empty() {
         return Err(format!(
-            "{name}: no skill stands in {} or below it; put the table beside a {FILE_NAME}, or into a folder of skills",
+            "{name}: there is no skill in {} or below it; put the table beside a {FILE_NAME}, or into a folder of \
+             skills",
             folder.display()
         ));
     }

@@ -92,9 +92,9 @@ pub(super) fn judges(environment: &Environment, color: bool, files: &[PathBuf]) 
     }
     match failing.as_slice() {
         [] => Ok(judges),
-        [one] => Err(Failure::failed(format!("{one} fails without any mutant; `playhouse test {one}` tells why"))),
+        [one] => Err(Failure::failed(format!("{one} fails without any mutant; `playhouse test {one}` shows why"))),
         [first, others @ ..] => Err(Failure::failed(format!(
-            "{first} and {} more fail without any mutant; `playhouse test` tells why",
+            "{first} and {} more fail without any mutant; `playhouse test` shows why",
             others.len()
         ))),
     }

@@ -40,12 +40,13 @@ impl ChangedLines {
                 file = (name != "/dev/null").then(|| name.strip_prefix("b/").unwrap_or(name).to_owned());
             } else if line.starts_with("@@ ") {
                 let read = read_header(line);
-                hunk = Some(read.ok_or_else(|| format!("line {}: this is no head of a hunk: {line}", index + 1))?);
+                hunk =
+                    Some(read.ok_or_else(|| format!("line {}: this is not the header of a hunk: {line}", index + 1))?);
                 n_hunks += 1;
             }
         }
         if n_hunks == 0 {
-            return Err("it holds no hunk of a unified diff; write it with `git diff`".to_owned());
+            return Err("it has no hunk of a unified diff; make it with `git diff`".to_owned());
         }
         Ok(ChangedLines(changed))
     }

@@ -25,36 +25,35 @@ use crate::serve::cli::machinery::output::{Format, json_array};
 const EXAMPLES: &str = "\
 Examples:
   playhouse mutants shop
-  playhouse mutants shop --list                            what there is, without playing any
+  playhouse mutants shop --list                            which mutants there are, without running any
   git diff main | playhouse mutants shop --in-diff /dev/stdin
   playhouse mutants shop --live --model openai:gpt-4.1-mini --user-model openai:gpt-4.1-mini --budget 2
 
-Exit codes: 0 all are caught, or have a reason; 1 one is missed; 2 the command or a file is wrong; 4 too little was
-measured to say.";
+Exit codes: 0 every mutant is caught, or has a reason; 1 one is missed; 2 the command or a file is wrong;
+4 too little was measured to say.";
 
-/// Makes small mistakes in programs, one at a time, and plays the tests that come to it: what no test notices no test
-/// checks
+/// Makes small mistakes in programs, one at a time, and runs the tests, to find the mistakes that no test notices
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MutantsArguments {
     /// Test files, or folders with test files anywhere below
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Only name the mutants
+    /// Only list the mutants
     #[arg(long)]
     list: bool,
     /// Only mutants of lines that this unified diff changes
     #[arg(long, value_name = "FILE")]
     in_diff: Option<PathBuf>,
-    /// Judge lines in words, too: a model plays the cases of their program with each of them and without
+    /// Also judge lines in words: a model runs the cases of their program with and without each of these lines
     #[arg(long)]
     live: bool,
-    /// How often --live plays each case
+    /// How many times --live runs each case
     #[arg(short, value_name = "N", default_value_t = 5, requires = "live", value_parser = clap::value_parser!(u32).range(1..))]
     k: u32,
     #[command(flatten)]
     measure: MeasureArguments,
-    /// For whom: text for people, or an array for programs
+    /// The output format: text for people, or a JSON array for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -62,7 +61,7 @@ pub(crate) struct MutantsArguments {
 /// Performs the command.
 pub(crate) fn mutants(console: &Console, arguments: &MutantsArguments) -> Result<Exit, Failure> {
     if let Some(option) = arguments.measure.given().filter(|_| !arguments.live) {
-        return Err(Failure::wrong(format!("{option}: only --live asks a model; add that, or leave it out")));
+        return Err(Failure::wrong(format!("{option}: only --live asks a model; add --live, or remove this option")));
     }
     let changed = arguments.in_diff.as_ref().map(read_diff).transpose()?;
     let files = find_tests(&arguments.paths)?;

@@ -46,7 +46,7 @@ impl Skips {
             let known = own.iter().flat_map(|suspect| &suspect.names).map(String::as_str);
             let hint = match nearest(&unknown.name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "`playhouse mutants --list` names those there are".to_owned(),
+                None => "`playhouse mutants --list` lists the mutants".to_owned(),
             };
             let SkippedMutant { place, name, .. } = unknown;
             return Err(Failure::wrong(format!("{place}: there is no mutant `{name}`; {hint}")));
@@ -73,5 +73,5 @@ pub(super) fn check_fate(skipped: &SkippedMutant, fate: &Fate) -> Result<(), Fai
         Fate::Caught(test) => format!("{} catches it", test.display()),
         Fate::TimedOut(test) => format!("{} does not come to its end with it", test.display()),
     };
-    Err(Failure::wrong(format!("{place}: `{name}` need not be skipped: {why}; take it out of [mutants] skip")))
+    Err(Failure::wrong(format!("{place}: `{name}` need not be skipped: {why}; remove it from [mutants] skip")))
 }
