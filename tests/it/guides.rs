@@ -360,21 +360,8 @@ fn parse_command(line: &str, is_named_only: bool) -> Result<Option<String>, Stri
         r#"^(?:sudo )?(?:[A-Z_]+=\S* +)*(?:playhouse|(?:\./)?target/release/playhouse|cargo run(?: --\S+)* --) (.*)$"#;
     let Some(found) = Regex::new(BEGINNING).unwrap().captures(line) else {
         let program = words(line).into_iter().find(|word| !word.contains('=')).unwrap_or_default();
-        let others = [
-            "cargo",
-            "cd",
-            "curl",
-            "export",
-            "git",
-            "llama-server",
-            "ollama",
-            "open-webui",
-            "pip",
-            "python3",
-            "sudo",
-            "vllm",
-        ];
-        let is_known = others.contains(&program.as_str()) || root().join(&program).is_file();
+        const OTHERS: &str = "cargo cd curl export git llama-server ollama open-webui pip python3 sudo vllm";
+        let is_known = OTHERS.split(' ').any(|known| known == program) || root().join(&program).is_file();
         return if is_known { Ok(None) } else { Err(format!("`{program}` is no program that the guides use")) };
     };
     // What a shell does with the output is not ours.

@@ -94,8 +94,7 @@ fn an_argument_of_the_program_cannot_become_one_of_the_recording() {
     let test = TEST.replace("hush-4711", "hush-4711\n- argument pin: 0000");
     let run = Run::new().program(VAULT).file("vault.test.md", &test).file("pin.txt", "secret-pin-2358");
     let done = live(run, &model, "--record").code(1);
-    let done =
-        done.stdout_contains("vault.test.md: the test gives the argument `pin`, which will stand for a secret");
+    let done = done.stdout_contains("vault.test.md: the test gives the argument `pin`, which will stand for a secret");
     assert!(!done.path("vault.cassette.jsonl").exists());
 }
 
