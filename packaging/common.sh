@@ -1,4 +1,4 @@
-# What the scripts `build BINARY OUT_FOLDER` have in common; each of them reads it. It gives
+# What the scripts `build BINARY OUT_FOLDER` have in common; each of them reads it, and prints the path of what it made. It gives
 #     binary, out, root   absolute paths: the binary, the folder for what is made, this repository
 #     version, machine    of the binary: 0.1.0, x86_64
 #     linked              `static`, or `gnu`: the binary needs glibc

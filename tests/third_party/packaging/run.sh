@@ -58,8 +58,9 @@ for kind in npm archive deb; do
 done
 
 prefix=$scratch/prefix
-npm_install() { clean npm install --prefix "$prefix" --no-audit --no-fund "$scratch"/npm/*.tgz; }
-from_nothing npm npm_install "$prefix/node_modules/.bin/playhouse"
+npm_install() { clean npm install --global --prefix "$prefix" --no-audit --no-fund "$scratch"/npm/*.tgz; }
+from_nothing npm npm_install "$prefix/bin/playhouse"
+check "npm's own has the manual where man looks for it" test -s "$prefix/share/man/man1/playhouse-run.1.gz"
 
 archive_install() { mkdir "$scratch/anywhere" && tar -xf "$scratch"/archive/*.tar.gz -C "$scratch/anywhere" --strip-components 1; }
 from_nothing archive archive_install "$scratch/anywhere/bin/playhouse"
