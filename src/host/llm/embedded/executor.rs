@@ -141,6 +141,12 @@ impl<'a> Executor<'a> {
                 let holds = match condition {
                     Some(condition) => match self.scope.eval(condition) {
                         Ok(Value::Bool(truth)) => truth,
+                        // What is not known must not pass for a no: it may guard something.
+                        Err(_) if self.missing(line).is_some() => {
+                            self.is_missing(line, "If", condition_text);
+                            self.give_up(line);
+                            return Next::Over;
+                        }
                         Ok(_) | Err(_) => self.is_missing(line, "If", condition_text),
                     },
                     None if *arm == Arm::Else => true,
@@ -163,13 +169,11 @@ impl<'a> Executor<'a> {
                     Part::Reference { reference, braced: true, .. } => self.scope.told(&reference).is_some(),
                     Part::Reference { .. } | Part::Text(_) => true,
                 };
-                if scan_text(literal).into_iter().all(is_there) {
-                    self.write(line, json!({ "say": &**literal }));
-                } else {
-                    let cannot = || phrases::cannot(&plain(without_end(text)), Instead::LeaveOut);
-                    let sentence = self.missing(line).unwrap_or_else(cannot);
-                    self.admit(line, &sentence);
+                if !scan_text(literal).into_iter().all(is_there) {
+                    let sentence = self.missing(line);
+                    return self.leave_out(line, text, sentence);
                 }
+                self.write(line, json!({ "say": &**literal }));
                 Next::Done
             }
             StepKind::Say { literal: None } => self.act_say(line, text),
