@@ -61,7 +61,9 @@ fn playbook(program: &Program, name: &str) -> Result<PlaybookId, String> {
         }
         [] => Err(match nearest(name, names()) {
             Some(near) => format!("there is no playbook `{name}`; did you mean `{near}`?"),
-            None => format!("there is no playbook `{name}`; there are {}", names().collect::<Vec<_>>().join(", ")),
+            None => {
+                format!("there is no playbook `{name}`; the playbooks are {}", names().collect::<Vec<_>>().join(", "))
+            }
         }),
         [..] => {
             let names: Vec<String> = found.iter().map(|id| program.unique_name(*id)).collect();

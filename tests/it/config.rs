@@ -300,12 +300,12 @@ fn wrong_models_are_named() {
     for (id, expected) in [
         (
             "gpt-4.1",
-            "`gpt-4.1` (--model) is no model: write openai:NAME, embedded, script:FILE or replay:SESSION; for a run, also auto",
+            "`gpt-4.1` (--model) is not a model: write openai:NAME, embedded, script:FILE or replay:SESSION; for a run, also auto",
         ),
-        ("openai:", "`openai:` (--model) is no model: a name must follow the colon, as in openai:NAME"),
+        ("openai:", "`openai:` (--model) is not a model: a name must follow the colon, as in openai:NAME"),
         (
             "embedded:own.gguf",
-            "`embedded:own.gguf` (--model) is no model: the embedded model has no weights any more; write embedded, \
+            "`embedded:own.gguf` (--model) is not a model: the embedded model has no weights any more; write embedded, \
              without a colon",
         ),
     ] {

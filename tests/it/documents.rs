@@ -371,7 +371,7 @@ fn vectors_find_what_words_do_not() {
     // Without a server words are what is found by, and it is said.
     let alone = "index search wheels --top 1 --base-url http://127.0.0.1:9/v1";
     let done =
-        done.then().line(alone).code(0).stdout_contains("docs/automobile.txt:1").stderr_contains("by words alone");
+        done.then().line(alone).code(0).stdout_contains("docs/automobile.txt:1").stderr_contains("by words only");
     let done =
         done.then().file("docs/new.txt", "New words.").line("index refresh --base-url http://127.0.0.1:9/v1").code(0);
     done.stderr_contains("until `playhouse index embed`")

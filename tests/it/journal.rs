@@ -441,7 +441,7 @@ fn damage_in_the_middle_is_an_error() {
     assert_eq!(
         error(with(3, "{\"seq\":3,")),
         "s.jsonl:3: the journal is damaged: EOF while parsing a value at line 2 column 0; restore the file from a copy, \
-         or remove this and all following lines to go on from the state before them"
+         or remove this and all following lines to continue from the state before them"
     );
     let alone = "s.jsonl:6: the journal is damaged: a further piece of a reply has none before it";
     assert!(error(with(6, r#"[5,"x"]"#)).contains(alone));

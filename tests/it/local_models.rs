@@ -150,8 +150,8 @@ fn auto_takes_what_is_found_and_goes_on_with_it() {
     assert_eq!(
         done.stderr.lines().next().unwrap(),
         format!(
-            "model openai:qwen3:8b, found in Ollama at {url}; --model openai:NAME --base-url {url} takes another, --model \
-             embedded the one inside, --model auto looks for one without a terminal, too"
+            "model openai:qwen3:8b, found in Ollama at {url}; --model openai:NAME --base-url {url} chooses another, \
+             --model embedded the built-in one, and --model auto looks for one without a terminal, too"
         )
     );
     assert!(done.stdout.ends_with("And you are?\n"), "{}", done.stdout);

@@ -358,7 +358,7 @@ fn what_is_proposed_is_read_and_means_the_same() {
         let loaded = load_line(&[&line]);
         for diagnostic in loaded.diagnostics.iter().filter(|diagnostic| diagnostic.code == "nearly-understood") {
             let note = diagnostic.notes.first().map(|note| note.message.clone()).unwrap_or_default();
-            let Some((_, wording)) = note.split_once("a line that is read: `") else { continue };
+            let Some((_, wording)) = note.split_once("a line that is understood: `") else { continue };
             let wording = wording.trim_end_matches('`');
             let proposed: Vec<&str> = wording.split("` and below it `").collect();
             n_proposed += 1;

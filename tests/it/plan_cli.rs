@@ -92,7 +92,7 @@ fn plans_are_explained() {
     ]"#;
     let done = done.then().program(program).file("caller.jmp.json", caller).line("plan explain program.md").code(0);
     for line in
-        ["Confirm: a playbook\n", "order: a plan\n", "llm_generate: the model\n", "vector_search: looks into documents"]
+        ["Confirm: a playbook\n", "order: a plan\n", "llm_generate: the model\n", "vector_search: searches documents"]
     {
         assert!(done.stdout.contains(&format!("    {line}")), "{line}: {}", done.stdout);
     }

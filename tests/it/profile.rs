@@ -130,7 +130,7 @@ fn faults() {
     assert_eq!(done.code, Some(2));
     assert_eq!(
         done.stderr,
-        "error: the prices of script:replies.jsonl are not known; write them under [prices] and name that file with \
+        "error: the prices of script:replies.jsonl are unknown; write them under [prices] and name that file with \
          --config\n"
     );
     let done = done.then().line("sessions profile s1 s2 --journal s1.jsonl").done();

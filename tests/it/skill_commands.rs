@@ -57,7 +57,7 @@ fn what_is_trusted_is_private_and_a_damaged_file_of_it_is_left_alone() {
     for damaged in ["{\"version\":1,\"skills\":", "{\"version\":2,\"skills\":{}}"] {
         fs::write(done.path(STORE), damaged).unwrap();
         for line in ["skills list", "check program.md", "skills trust .claude/skills/tea --yes"] {
-            done = done.then().line(line).code(2).stderr_contains("trusted-skills.json: this is no list of trusted");
+            done = done.then().line(line).code(2).stderr_contains("trusted-skills.json: this is not a list of trusted");
         }
         assert_eq!(fs::read_to_string(done.path(STORE)).unwrap(), damaged);
     }
@@ -107,7 +107,7 @@ fn folders_of_skills_are_shared_by_links_that_stay_inside() {
     assert!(
         stdout.starts_with("tea  not trusted  steps  3 lines  ") && stdout.ends_with("project/.agents/skills/tea\n")
     );
-    assert!(stderr.contains(".claude/skills: a link out of the folder that it stands in"), "{stderr}");
+    assert!(stderr.contains(".claude/skills: a link out of its folder"), "{stderr}");
 }
 
 #[cfg(unix)]

@@ -421,7 +421,7 @@ fn a_program_that_is_saved_is_loaded_for_the_next_session() {
     screen.see("Three.");
     screen.prompt();
     fs::write(&path, HELLO.replace("One.", "Four.")).unwrap();
-    screen.see("(/restart begins it now)\n> ");
+    screen.see("(/restart starts it now)\n> ");
     screen.line("/restart");
     screen.see("Four.");
     screen.prompt();
@@ -451,5 +451,5 @@ fn what_is_imported_is_watched_too_and_errors_can_be_mended() {
 
 #[test]
 fn watching_is_for_terminals() {
-    hello().line("--watch").code(2).stderr_contains("--watch is for a conversation");
+    hello().line("--watch").code(2).stderr_contains("--watch is for conversations");
 }

@@ -179,11 +179,11 @@ impl Cassette {
         let mut lines = text.lines().enumerate();
         let (_, first) = lines.next().unwrap_or((0, ""));
         let header: Json = serde_json::from_str(first)
-            .map_err(|error| damaged(1, format!("this is no header of a recording: {error}")))?;
+            .map_err(|error| damaged(1, format!("this is not the header of a recording: {error}")))?;
         match header.get("cassette").and_then(Json::as_u64) {
             Some(format) if format > FORMAT => return Err(CassetteError::Newer { path: path.to_owned(), format }),
             Some(FORMAT) => {}
-            Some(_) | None => return Err(damaged(1, "this is no header of a recording".to_owned())),
+            Some(_) | None => return Err(damaged(1, "this is not the header of a recording".to_owned())),
         }
         let header: HeaderWire = serde_json::from_value(header).map_err(|error| damaged(1, error.to_string()))?;
         let HeaderWire { cassette: _, model, classifier, stand_ins, order } = header;
@@ -249,7 +249,7 @@ struct Reading {
 
 impl Reading {
     fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
-        let json: Json = serde_json::from_str(line).map_err(|error| format!("this line is no JSON: {error}"))?;
+        let json: Json = serde_json::from_str(line).map_err(|error| format!("this line is not JSON: {error}"))?;
         let entry = if json.get("block").is_some() {
             let BlockWire { block, text } = read(json)?;
             let text = Block::new(&text);
@@ -266,10 +266,10 @@ impl Reading {
         } else if json.get("call").is_some() {
             Entry::Call(read::<CallWire>(json)?.into_call()?)
         } else {
-            return Err("this line is no `block`, `tool`, `key` or `call`".to_owned());
+            return Err("this line is not a `block`, `tool`, `key` or `call`".to_owned());
         };
         if let Some(first) = self.places.insert(entry.place(), number) {
-            return Err(format!("this entry stands in line {first} already"));
+            return Err(format!("this entry is already in line {first}"));
         }
         self.cassette.entries.push(entry);
         Ok(())

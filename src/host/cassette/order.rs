@@ -41,7 +41,7 @@ pub struct Step {
 
 /// Text that is no step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no step of an order; steps are written as in `turn:1:120` or `call:2`")]
+#[error("`{0}` is not a step of an order; write steps as in `turn:1:120` or `call:2`")]
 pub struct NoStep(String);
 
 impl fmt::Display for Step {

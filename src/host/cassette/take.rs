@@ -265,7 +265,7 @@ impl Take {
     pub fn miss_secret(&self, tool: &str, name: &str) -> String {
         self.miss(format!(
             "{}: the result of {tool} is secret, and not in the recording; give one to replay with: `- argument {name}: \
-             VALUE` (any of its kind)",
+             VALUE` (any value of its type)",
             self.options.name
         ))
     }

@@ -44,7 +44,7 @@ impl Schema {
     /// # Errors
     /// It is no JSON, or no schema, and why.
     pub(super) fn read(text: &str) -> Result<Schema, String> {
-        let json: Json = serde_json::from_str(text).map_err(|error| format!("this is no JSON: {error}"))?;
+        let json: Json = serde_json::from_str(text).map_err(|error| format!("this is not JSON: {error}"))?;
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
         compiler.use_loader(Box::new(Nothing));
         compiler.add_resource(PLACE, json).map_err(|error| fault_of(&error))?;
@@ -69,7 +69,7 @@ fn fault_of(error: &CompileError) -> String {
     } else {
         error.to_string()
     };
-    format!("this is no JSON Schema: {cause}")
+    format!("this is not a JSON Schema: {cause}")
 }
 
 /// The first cause of what is wrong with a value, and where.

@@ -185,7 +185,7 @@ impl ComponentConfig {
         self.command(name).ok_or_else(|| {
             let names: Vec<String> =
                 self.commands.iter().take(MAX_TOLD).map(|command| format!("`{}`", command.name)).collect();
-            let message = format!("there is no command `{name}`; there are {}", names.join(", "));
+            let message = format!("there is no command `{name}`; the commands are {}", names.join(", "));
             Fault { path: "command".to_owned(), message }
         })
     }

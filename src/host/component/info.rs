@@ -69,5 +69,5 @@ fn read(folder: &Dir, key: &str, path: &str) -> Result<Arc<str>, String> {
     if bytes.len() as u64 > MAX_PROMPT {
         return Err(fault(&format!("it is larger than {MAX_PROMPT} bytes")));
     }
-    String::from_utf8(bytes).map(Arc::from).map_err(|_| fault("it is no text (not UTF-8)"))
+    String::from_utf8(bytes).map(Arc::from).map_err(|_| fault("it is not text (not UTF-8)"))
 }

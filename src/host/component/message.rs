@@ -239,7 +239,7 @@ impl Message {
         match self.exchange() {
             Exchange::Call(command, _) => Ok(command),
             Exchange::Response(command, _) => Err(format!("it is the answer of `{command}`, not a call")),
-            Exchange::Other => Err(format!("it is no call: its content_type is `{}`", self.content_type)),
+            Exchange::Other => Err(format!("it is not a call: its content_type is `{}`", self.content_type)),
         }
     }
 

@@ -160,7 +160,7 @@ impl<'a> Members<'a> {
             let found = match missing {
                 Some(position) => {
                     let (_, note) = self.missing.remove(position);
-                    let message = format!("`{meant}` is missing; here stands `{}`", entry.key);
+                    let message = format!("`{meant}` is missing; here is `{}`", entry.key);
                     Diagnostic::error("config-missing-key", entry.key_span, message).with_note(note)
                 }
                 None => {
@@ -214,8 +214,8 @@ fn keyed<'a>(pairs: &'a [(Node, Node)], findings: &mut Findings) -> Vec<(&'a Nod
             let message = "merge keys of YAML (`<<`) are not read";
             findings.error_with("config-yaml-anchor", key.span, message, "write the keys out");
         } else if let Some(before) = first.get(scalar.text.as_str()) {
-            let message = format!("the key `{}` stands twice", scalar.text);
-            findings.again("config-duplicate-key", (key.span, *before), message, "here for the first time");
+            let message = format!("the key `{}` appears twice", scalar.text);
+            findings.again("config-duplicate-key", (key.span, *before), message, "first given here");
         } else {
             first.insert(&scalar.text, key.span);
             kept.push((key, value));

@@ -70,7 +70,7 @@ impl<'f> TypeReader<'f> {
             let mut found = Diagnostic::error("config-wrong-kind", node.span, message);
             if scalar.style == Style::Plain && type_text::read(&scalar.text, &mut Vec::new()).is_ok() {
                 let meant = format!("{{type: {}}}", quoted(&scalar.text));
-                found = found.with_fix("write the type behind `type`", node.span, meant);
+                found = found.with_fix("write the type after `type`", node.span, meant);
             }
             self.findings.add(found);
             return None;
@@ -98,7 +98,7 @@ impl<'f> TypeReader<'f> {
                 "`required: false` and `optional: false` contradict each other; it may be absent"
             };
             let span = members.entry("optional").map_or(members.span(), |(_, span)| span);
-            self.findings.warning_with("config-contradiction", span, message, "leave one of them out");
+            self.findings.warning_with("config-contradiction", span, message, "remove one of them");
         }
         if let DataType::Host(name) = &ty
             && self.in_parameter
@@ -305,9 +305,9 @@ impl<'f> TypeReader<'f> {
             let description = self.described(members);
             let Some(name) = name else { continue };
             if let Some(before) = first.get(&name) {
-                let message = format!("the field `{name}` stands twice");
+                let message = format!("the field `{name}` appears twice");
                 let spans = (name_span, *before);
-                self.findings.again("config-duplicate-key", spans, message, "here for the first time");
+                self.findings.again("config-duplicate-key", spans, message, "first given here");
                 continue;
             }
             first.insert(name.clone(), name_span);

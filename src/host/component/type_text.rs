@@ -41,7 +41,7 @@ pub(super) fn read(text: &str, used: &mut Vec<UsedName>) -> Result<DataType, Typ
     let ty = parser.ty(0, false)?;
     parser.skip();
     if parser.at < text.len() {
-        return Err(fault(parser.at, text.len(), "nothing can stand behind the type".to_owned()));
+        return Err(fault(parser.at, text.len(), "nothing can follow the type".to_owned()));
     }
     Ok(ty)
 }
@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
         let message = if self.text[start..].starts_with(',') {
             format!("{name} takes {n} {} in brackets", if n == 1 { "type" } else { "types" })
         } else {
-            format!("the bracket behind {name} is not closed")
+            format!("the bracket after {name} is not closed")
         };
         Err(fault(start, end, message))
     }
@@ -166,7 +166,8 @@ impl<'a> Parser<'a> {
         }
         if WORDS.contains(&name) {
             let message = if name == "None" {
-                "`None` stands only in `Union[…]`; what may be absent is `required: false`".to_owned()
+                "`None` is only allowed in `Union[…]`; for something that may be absent, write `required: false`"
+                    .to_owned()
             } else {
                 format!("`{name}` needs types in brackets: `{name}[…]`")
             };
@@ -176,7 +177,7 @@ impl<'a> Parser<'a> {
             return Ok(DataType::Host(name.into()));
         }
         if !is_name(name) {
-            return Err(fault(start, end, format!("`{name}` is no name of a type")));
+            return Err(fault(start, end, format!("`{name}` is not the name of a type")));
         }
         self.used.push(UsedName { name: name.to_owned(), start, end });
         Ok(DataType::Shared(name.into()))

@@ -95,7 +95,9 @@ pub enum MeasuredError {
         cause: std::io::Error,
     },
     /// It is no measurement, or damaged.
-    #[error("{path}: this is no measurement of `playhouse eval`: {cause}; measure again with `playhouse eval --out`")]
+    #[error(
+        "{path}: this is not a measurement of `playhouse eval`: {cause}; measure again with `playhouse eval --out`"
+    )]
     Form {
         /// The file.
         path: PathBuf,

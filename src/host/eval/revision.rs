@@ -42,7 +42,7 @@ pub enum RevisionError {
         said: String,
     },
     /// There is no such revision.
-    #[error("{folder}: there is no revision `{revision}`; `git log --oneline` shows those there are")]
+    #[error("{folder}: there is no revision `{revision}`; `git log --oneline` shows the revisions")]
     Unknown {
         /// Where it was looked for.
         folder: PathBuf,

@@ -26,7 +26,7 @@ pub enum ConfigError {
         message: String,
     },
     /// A model's id is none.
-    #[error("`{id}` ({reason}) is no model: {message}")]
+    #[error("`{id}` ({reason}) is not a model: {message}")]
     Model {
         /// As given.
         id: String,

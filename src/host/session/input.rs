@@ -156,7 +156,7 @@ pub enum Refusal {
     #[error("no question is open about the call {0}")]
     NotAsked(u64),
     /// Many messages wait for the program.
-    #[error("the program has not read the previous message yet; send this again when it has")]
+    #[error("the program has not read the earlier messages yet; send this again when it has")]
     TooManyWait,
 }
 

@@ -36,7 +36,7 @@ pub enum TrustError {
         cause: io::Error,
     },
     /// The file is none of ours.
-    #[error("{path}: this is no list of trusted skills ({what}); move it away, and trust the skills again")]
+    #[error("{path}: this is not a list of trusted skills ({what}); move it away, and trust the skills again")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -99,7 +99,7 @@ impl Contents {
                 let kind = path.symlink_metadata().map_err(|cause| unreadable(&path, cause))?.file_type();
                 let inside = path.strip_prefix(&root).ok().and_then(Path::to_str);
                 let Some(inside) = inside.map(str::to_owned) else {
-                    return Err(refused(&path, "this name is no text; rename it"));
+                    return Err(refused(&path, "this name is not text; rename it"));
                 };
                 if kind.is_dir() {
                     pending.push(path);
@@ -109,7 +109,7 @@ impl Contents {
                     let hash = hash_of(&path).map_err(|cause| unreadable(&path, cause))?;
                     files.insert(inside, hash);
                 } else {
-                    return Err(refused(&path, "this is no file; take it out of the skill"));
+                    return Err(refused(&path, "this is not a file; remove it from the skill"));
                 }
                 if files.len() > MAX_FILES {
                     return Err(refused(&root, &format!("more than {MAX_FILES} files; name the folder of one skill")));
@@ -240,7 +240,7 @@ fn canonical(folder: &Path) -> Result<PathBuf, TrustError> {
 }
 
 fn key(folder: &Path) -> Result<String, TrustError> {
-    folder.to_str().map(str::to_owned).ok_or_else(|| refused(folder, "this path is no text; rename the folder"))
+    folder.to_str().map(str::to_owned).ok_or_else(|| refused(folder, "this path is not text; rename the folder"))
 }
 
 fn unreadable(path: &Path, cause: io::Error) -> TrustError {

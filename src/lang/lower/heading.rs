@@ -198,7 +198,7 @@ fn read_parameter<'a>(
         // `$x: str = None` is how Python programs write an optional parameter.
         ty.optional |= default.kind() == "None";
         if !ty.accepts(default) {
-            return Err((named, format!("the default of `{named}` is no {ty} but {}", default.kind())));
+            return Err((named, format!("the default of `{named}` must be {ty}, not {}", default.kind())));
         }
     }
     if text[at..].starts_with(',') {

@@ -257,7 +257,7 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
     if let Some(first) = &first
         && !ty.accepts(first)
     {
-        return Err(format!("the value of `${name}` is no {ty} but {}", first.kind()));
+        return Err(format!("the value of `${name}` must be {ty}, not {}", first.kind()));
     }
     let secret = declaration.get("secret") == Some(&Value::Bool(true));
     Ok(DeclaredVariable { name: name.into(), ty, value: first, secret, span })

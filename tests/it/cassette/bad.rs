@@ -38,21 +38,21 @@ fn a_damaged_file_is_not_used() {
         (
             String::new(),
             format!(
-                "late.cassette.jsonl:1: this is no header of a recording: EOF while parsing a value at line 1 column 0; {next}"
+                "late.cassette.jsonl:1: this is not the header of a recording: EOF while parsing a value at line 1 column 0; {next}"
             ),
         ),
-        ("{}\n".to_owned(), format!("late.cassette.jsonl:1: this is no header of a recording; {next}")),
+        ("{}\n".to_owned(), format!("late.cassette.jsonl:1: this is not the header of a recording; {next}")),
         (
             format!("{text}{last}\n"),
-            format!("late.cassette.jsonl:{}: this entry stands in line {n} already; {next}", n + 1),
+            format!("late.cassette.jsonl:{}: this entry is already in line {n}; {next}", n + 1),
         ),
         (
             format!("{text}<<<<<<< HEAD\n"),
-            format!("late.cassette.jsonl:{}: this line is no JSON: expected value at line 1 column 1; {next}", n + 1),
+            format!("late.cassette.jsonl:{}: this line is not JSON: expected value at line 1 column 1; {next}", n + 1),
         ),
         (
             format!("{text}{{}}\n"),
-            format!("late.cassette.jsonl:{}: this line is no `block`, `tool`, `key` or `call`; {next}", n + 1),
+            format!("late.cassette.jsonl:{}: this line is not a `block`, `tool`, `key` or `call`; {next}", n + 1),
         ),
         (
             text.replace("Ask the user for $order_id", "Ask for $order_id"),

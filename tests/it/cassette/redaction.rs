@@ -156,5 +156,5 @@ fn rules_are_named_or_written_and_mistakes_are_told() {
     let wrong = |rule: &str| Rule::read(rule).unwrap_err();
     assert_eq!(wrong("emial"), "nothing is called `emial`; did you mean `email`?");
     assert_eq!(wrong("colour"), "nothing is called `colour`; write email, number, phone, or `/REGEX/`");
-    assert!(wrong("/(/").starts_with("`/(/` is no regular expression: "));
+    assert!(wrong("/(/").starts_with("`/(/` is not a regular expression: "));
 }

@@ -140,7 +140,7 @@ fn no_more_is_spent_than_the_budget_and_what_is_under_way() {
     let server = model(3, |_, _| 1.0);
     let line = "eval cases -k 5 --jobs 1 --model openai:m --budget 0.05";
     let done = at(&run, &server).line(line).done();
-    assert!(done.stderr.contains("--budget: what openai:m costs is not known"), "{}", done.stderr);
+    assert!(done.stderr.contains("--budget: the price of openai:m is unknown"), "{}", done.stderr);
     assert_eq!((done.code, server.requests().len()), (Some(2), 0));
     // A run has 100 tokens in and 20 out: 0.01.
     let prices = "[prices.\"m\"]\nprompt = 60\ncompletion = 200\n";
@@ -187,7 +187,7 @@ fn what_was_measured_is_kept_and_compared_later() {
     fs::write(run.folder().join("newer.eval.json"), text.replacen("{\"eval\":1", "{\"eval\":2", 1)).unwrap();
     wrong("compare newer.eval.json good.eval.json", "by a newer playhouse (form 2, known is 1)");
     fs::write(run.folder().join("half.eval.json"), &text[..text.len() / 2]).unwrap();
-    wrong("compare half.eval.json good.eval.json", "half.eval.json: this is no measurement of `playhouse eval`");
+    wrong("compare half.eval.json good.eval.json", "half.eval.json: this is not a measurement of `playhouse eval`");
 }
 
 /// Does it in a repository of git.
@@ -246,7 +246,7 @@ fn whoever_waits_sees_how_far_it_is_and_keeps_what_was_measured() {
     let mut screen = crate::terminal_screen::Screen::open(at(&run, &server).line(line));
     screen.see("3 of 4 runs");
     screen.keys("\x03");
-    screen.see("no further run is begun");
+    screen.see("no further runs start");
     server.open_gate(100);
     screen.see("4 cases × 1");
     assert_eq!(screen.end(), Some(0));

@@ -79,7 +79,7 @@ fn broken_for_long() {
         let desk = Desk::new();
         let broken = server(vec![answer; 4]);
         let ran = desk.run(&broken, "");
-        ran.check_failed(name, &["no answer after 4 attempts", "run it again with --session to go on"]);
+        ran.check_failed(name, &["no answer after 4 attempts", "run it again with --session to continue"]);
         assert_eq!(broken.requests().len(), 4, "{name}");
         assert_eq!(ran.n_events("retry"), 3, "{name}");
         let healed = server(Vec::new());

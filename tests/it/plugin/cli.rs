@@ -73,7 +73,7 @@ fn calls_are_refused_with_the_next_step() {
     run.beside()
         .line("plugin call clock today")
         .code(2)
-        .stderr_contains("must agree to clock.today({}); add --approve");
+        .stderr_contains("clock.today({}) needs approval; add --approve");
     run.beside().line("plugin call clock today --approve").code(0).stdout_contains("date");
 }
 

@@ -129,7 +129,7 @@ fn what_is_no_plugin_says_why() {
             "`setup.package` is `org.example.books`, which is not known; there is `playhouse.process`",
         ),
         ("as_plugin: true", "as_plugin: false", "org.example:demo:0.1.0 says `as_plugin: false`"),
-        ("version: 0.1.0", "verson: 0.1.0", "`version` is missing; here stands `verson`"),
+        ("version: 0.1.0", "verson: 0.1.0", "`version` is missing; here is `verson`"),
     ];
     for (from, to, told) in cases {
         edit(&config, from, to);

@@ -118,7 +118,7 @@ fn answers_carry_whatever_was_given_back() {
         "content_type": "<class 'dict'>", "content": {"error": "no such book", "detail": "isbn 3"}, "thrd_id": "t9"}"#;
     assert_eq!(failure.to_json(), json(expected));
     let text = Message::from_json(&message("text/plain", "\"go\"")).unwrap();
-    assert!(text.reply("demo", Value::Null).unwrap_err().contains("it is no call"));
+    assert!(text.reply("demo", Value::Null).unwrap_err().contains("it is not a call"));
 }
 
 #[test]

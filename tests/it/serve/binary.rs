@@ -283,10 +283,10 @@ fn the_command_line_says_what_is_wrong_before_it_listens() {
         (&["serve", "wrong.md"][..], "there is no playbook or tool `GetOrder`"),
         (&["serve", "none.md"], "cannot read the program"),
         (&["serve", "desk.md", "desk.md"], "two programs are called desk"),
-        (&["serve", "a b=desk.md"], "`a b` is no name for a program"),
-        (&["serve", "desk.md", "--journal", "folder"], "is no store for a server"),
+        (&["serve", "a b=desk.md"], "`a b` cannot be part of an address"),
+        (&["serve", "desk.md", "--journal", "folder"], "is not a store for a server"),
         (&["serve", "desk.md", "--listen", "0.0.0.0:0"], "there are no tokens"),
-        (&["serve", "desk.md", "--config", "hosts.toml"], "others could reach this, and there are no tokens"),
+        (&["serve", "desk.md", "--config", "hosts.toml"], "others could reach this server, and there are no tokens"),
         (&["serve", "desk.md", "--config", "bad.toml"], "unknown key `host`"),
         (&["serve", "token", "revoke", "nobody"], "there is no token for nobody"),
     ] {

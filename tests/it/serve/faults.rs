@@ -129,7 +129,7 @@ fn what_many_messages_wait_before_is_not_taken() {
     assert!((0..100).all(|n| say(n).status == 202));
     let refused = say(100);
     assert_eq!((refused.status, seconds(&refused)), (503, 2), "{}", refused.body);
-    assert!(refused.body.contains("has not heard yet what was said before"), "{}", refused.body);
+    assert!(refused.body.contains("has not read the earlier messages yet"), "{}", refused.body);
     // What was taken before is known, and is not refused.
     assert_eq!((say(99).status, say(100).status), (202, 503));
 }

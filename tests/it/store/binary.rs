@@ -65,7 +65,7 @@ fn an_exported_session_goes_on_elsewhere() {
     assert!(done.read("away.jsonl.secrets").contains("hush-4711"));
     let shown = done.then().line("sessions export s --journal away.jsonl").code(0);
     assert_eq!(shown.stdout, shown.read("away.jsonl"));
-    let shown = shown.stderr_contains("what is secret is masked");
+    let shown = shown.stderr_contains("secrets are masked");
     let done = shown.then().line("sessions resume s --journal away.jsonl").stdin("Mina\n").code(0);
     let done = done.stdout("Bye, Mina.\n");
     // The one it came from is as it was.

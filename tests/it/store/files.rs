@@ -52,8 +52,8 @@ fn records_hold_no_secret() {
     assert_eq!(
         fault(&place, "s"),
         format!(
-            "our.sqlite: the secret values of the journal are missing (record {seq} has one), so the session cannot go \
-             on; put the file back, or begin a new session"
+            "our.sqlite: the secret values of the journal are missing (record {seq} has one), so the session cannot \
+             continue; put the file back, or begin a new session"
         )
     );
     // What only shows a session can do without.

@@ -137,7 +137,7 @@ fn knowing(scanner: &mut Scanner<'_>, atom: Atom) -> Found<CheckKind> {
         (Atom::Call(call), Atom::Call(known)) => Ok(CheckKind::OnlyKnowing(call, known)),
         (_, known) => {
             let message = match known {
-                Atom::Call(_) => "the left side must be a call: of nothing else is it known which turn wrote it",
+                Atom::Call(_) => "the left side must be a call: for anything else it is unknown which turn wrote it",
                 Atom::Says(_) | Atom::UserSays(_) | Atom::Reaches { .. } | Atom::Fires(_) => {
                     "the right side must be a call: nothing else has a result"
                 }

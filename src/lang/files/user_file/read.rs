@@ -98,7 +98,7 @@ fn read_top(reader: &mut Reader, lines: &[Line<'_>]) -> UserFile {
 
 fn read_key(reader: &mut Reader, user: &mut UserFile, item: &TopItem<'_>) {
     let value = item.value;
-    let bad = |what: &str, next: &str| wrong("bad-value", format!("`{value}` is no {what}"), next);
+    let bad = |what: &str, next: &str| wrong("bad-value", format!("`{value}` is not a {what}"), next);
     match item.key {
         "opens" => user.opens = Some(value.into()),
         "stop" => {

@@ -219,7 +219,7 @@ impl<'t> Stage<'t> {
             let frame = view.stack.iter().rev().find(is_it).map(|frame| frame.id);
             if let (Some(playbook), None) = (playbook, frame) {
                 let running = view.stack.iter().map(|frame| &*frame.name).collect::<Vec<_>>().join(", ");
-                let problem = format!("{playbook} is not running here; {running} are");
+                let problem = format!("{playbook} is not running here; running now: {running}");
                 self.performed.problems.push(format!("{}:{line}: {problem}", self.name));
                 continue;
             }
