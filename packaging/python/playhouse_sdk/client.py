@@ -66,8 +66,13 @@ class Client:
         return self._ask(core.begin(program, id, playbook, arguments, labels))
 
     def say(self, session: str, text: str, *, id: str | None = None) -> Reply:
-        """Says something, and hears what comes of it until the program waits for a person or has finished."""
-        return self.hear(session, after=self.send(session, text, id=id)["mark"])
+        """Says something, and hears what comes of it until the program waits for a person or has finished.
+
+        While the program waits for an answer about a call it hears nothing: then the reply is that question.
+        """
+        before = self.session(session)
+        taken = self.send(session, text, id=id)
+        return core.unheard(before, taken) or self.hear(session, after=taken["mark"])
 
     def send(self, session: str, text: str, *, id: str | None = None) -> Taken:
         """Says something, and does not wait. A message with the same id is taken once."""
@@ -198,7 +203,9 @@ class AsyncClient:
         return await self._ask(core.begin(program, id, playbook, arguments, labels))
 
     async def say(self, session: str, text: str, *, id: str | None = None) -> Reply:
-        return await self.hear(session, after=(await self.send(session, text, id=id))["mark"])
+        before = await self.session(session)
+        taken = await self.send(session, text, id=id)
+        return core.unheard(before, taken) or await self.hear(session, after=taken["mark"])
 
     async def send(self, session: str, text: str, *, id: str | None = None) -> Taken:
         return await self._ask(core.send(session, text, id))

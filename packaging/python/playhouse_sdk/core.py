@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from playhouse_sdk.errors import Problem, Unreachable
 from playhouse_sdk.events import Event
+from playhouse_sdk.reply import Reply
 
 if TYPE_CHECKING:
     from typing_extensions import NotRequired
@@ -174,6 +175,14 @@ def approvals() -> Request[dict[Literal["approvals"], list[OpenApproval]]]:
 def answer(session: str, call: int, answer: bool | str) -> Request[Answered]:
     """Answers one of them. Sent again, it would answer what nobody asks any more."""
     return Request("POST", f"{_of(session)}/approvals/{call}", {"answer": answer}, is_repeatable=False)
+
+
+def unheard(before: SessionInfo, taken: Taken) -> Reply | None:
+    """What comes at once of a message to a program that waited for an answer about a call: that question again."""
+    approval = before["approval"]
+    if before["state"] != "approval" or approval is None or taken["duplicate"]:
+        return None
+    return Reply(waiting="approval", question=approval["question"], call=approval["call"], mark=taken["mark"])
 
 
 def new_id() -> str:

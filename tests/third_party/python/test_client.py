@@ -82,6 +82,9 @@ def test_a_session_and_a_message_are_taken_once(serve: Serve) -> None:
         assert again == {"mark": first_time["mark"], "duplicate": True}
         assert client.say("mine", "4335", id="m1") == reply
         assert (reply.waiting, reply.question) == ("approval", 'May I call desk.refund(order="4335")?')
+        # It hears nothing now, and whoever says something must not wait for ever.
+        deaf = client.say("mine", "Hello?")
+        assert (deaf.said, deaf.waiting, deaf.call) == ([], "approval", reply.call)
         assert [session["id"] for session in client.sessions(labels={"customer": "ida"})["sessions"]] == ["mine"]
         [asked] = client.approvals()
         assert (asked["session"], asked["call"], asked["args"]) == ("mine", reply.call, [["order", "4335", "model"]])
