@@ -88,11 +88,9 @@ impl Known {
         }
         match nearest(name, self.found().nearest().map(|skill| skill.name.as_str())) {
             Some(close) => format!("there is none of this name; did you mean `{close}`?"),
-            None => {
-                "there is none of this name; `playhouse skills list` shows those there are, and a folder is imported \
+            None => "there is none of this name; `playhouse skills list` shows the skills, and a folder is imported \
                      by its path"
-                    .to_owned()
-            }
+                .to_owned(),
         }
     }
 

@@ -25,7 +25,7 @@ impl Adapter {
                 Line::Command(command) => Some(self.command(command).await?),
                 Line::Wrong(problem) => {
                     let problem = problem.split(';').next().unwrap_or_default();
-                    return Err(Refusal::new(RefusalKind::Value, format!("{problem}; /help tells what there is")));
+                    return Err(Refusal::new(RefusalKind::Value, format!("{problem}; /help lists the commands")));
                 }
                 Line::Message(message) => self.say_as_user(&message).await?,
             };

@@ -9,12 +9,12 @@ const CUT = /^trigger (\S+) matched$/;
 const NOTES = {
   degraded: (e) => ["warning", e.cause],
   retry: (e) => ["", `The model is asked again: ${e.cause}`],
-  repair: (e) => ["", `The reply did not keep to the turn protocol: ${e.cause}`],
+  repair: (e) => ["", `The reply did not follow the turn protocol: ${e.cause}`],
   lines_skipped: (e) => ["", `Lines left out: ${e.lines.join(", ")}${e.reason ? `, as ${e.reason}` : ""}`],
   program_changed: (e) => ["", `The program's text has changed: ${e.files.join(", ")}`],
   plan_fault: (e) => ["warning", e.message],
   event_arrived: (e) => ["", `Event ${e.event}: ${e.fate.replaceAll("_", " ")}`],
-  session_resumed: () => ["", "The session goes on after a restart"],
+  session_resumed: () => ["", "The session continues after a restart"],
 };
 
 export class Talk {

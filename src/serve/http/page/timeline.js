@@ -76,7 +76,7 @@ function read({ name, value }, text) {
     return JSON.parse(text);
   } catch {
     if (value === null) return text;
-    throw new Error(`$${name}: ${brief(text, 40)} is not JSON. Text stands in quotation marks.`);
+    throw new Error(`$${name}: ${brief(text, 40)} is not JSON. Put text in quotation marks.`);
   }
 }
 
