@@ -98,7 +98,7 @@ fn the_model_is_the_one_that_a_run_would_have() {
     assert!(local.ends_with("openai:mine (PLAYHOUSE_MODEL), on http://127.0.0.1:9/v1"), "{local}");
     let unknown = line_of(Run::new().variable("PLAYHOUSE_MODEL", "gpt-5"), 1);
     assert!(
-        unknown.starts_with("!   model ") && unknown.contains("`gpt-5` (PLAYHOUSE_MODEL) is no model"),
+        unknown.starts_with("!   model ") && unknown.contains("`gpt-5` (PLAYHOUSE_MODEL) is not a model"),
         "{unknown}"
     );
 }

@@ -25,7 +25,7 @@ use crate::host::residents::offered::Offered;
 #[cfg(feature = "restate")]
 use crate::serve::cli::commands::engine::{NodeArguments, ledger_of};
 use crate::serve::cli::commands::run::runtime;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::offer::{Home, busy_runtime, ended, offer, resident_failure, store};
 use crate::serve::cli::machinery::output::table;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
@@ -197,7 +197,7 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     };
     console.remark(&format!("serves {} {who}; sessions are stored in {words}", names.join(", ")));
     if n_recovered > 0 {
-        console.remark(&format!("{n_recovered} sessions that were running continue"));
+        console.remark(&format!("continues {}", count(n_recovered, "session")));
     }
     let watching = arguments.watch.then(|| {
         let each = residents.programs().into_iter().map(|offered| watch(console, &residents, offered));
