@@ -21,10 +21,11 @@ PARENT_TRACE, PARENT_SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b
 ORDER = ["order-status.md", "--tools", "order-status.tools.json"]
 ORDER_REPLIES = [
     [{"at": "02", "say": "What is the number of your order?"}, {"at": "02", "wait": "user"}],
-    [{"at": "02", "set": {"order_id": "4334"}}, {"at": "03", "wait": "calls"}],
-    [{"at": "06", "say": "It is {$order.state}."}, {"at": "07"}],
+    [{"at": "02", "set": {"order_id": "4334"}}, {"at": "03"}],
 ]
-ORDER_SAID = "Welcome to the order desk.\nWhat is the number of your order?\nIt is shipped.\n"
+ORDER_SAID = (
+    "Welcome to the order desk.\nWhat is the number of your order?\nOrder 4334 is shipped and should be with you on Thursday.\n"
+)
 
 # All that a secret can come from: an argument, the environment of a server, a header of the collector.
 SECRETS = {"PIN": "hush-4711", "SERVER_KEY": "key-of-the-operator", "OTEL_TOKEN": "Bearer of-the-collector"}
@@ -174,7 +175,7 @@ def example():
     check("its service", {span.resource["service.name"] for span in live}, {"desk"})
     names = Counter(span.name.replace(str(Path.cwd().resolve()), "…") for span in live)
     wanted = {"invoke_workflow order-status.md": 2, "invoke_agent OrderDesk": 2, "playbook OrderStatus": 2,
-              "chat …/order.jsonl": 3, "execute_tool GetOrderStatus": 1, "line OrderStatus:02": 2, "line OrderStatus:06": 1}
+              "chat …/order.jsonl": 2, "execute_tool GetOrderStatus": 1, "line OrderStatus:02": 2, "line OrderStatus:06": 1}
     check("its spans", {name: n for name, n in names.items() if name in wanted}, wanted)
     first, second = sorted((span for span in live if not span.parent), key=lambda span: span.start)
     check("two traces", first.trace != second.trace)

@@ -124,7 +124,7 @@ def test_a_problem_carries_its_document(serve: Serve) -> None:
         assert (caught.value.status, caught.value.kind) == (404, "not_found")
         with pytest.raises(Problem) as caught:
             client.send("any", 4334)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        assert caught.value.errors == [{"pointer": "/text", "detail": "this is an integer, and string is wanted"}]
+        assert caught.value.errors == [{"pointer": "/text", "detail": "this is an integer, but string is expected"}]
         assert "/text: this is an integer" in str(caught.value)
 
 

@@ -54,7 +54,7 @@ def test_the_clients(folder: Path, serve: Callable[..., Server]) -> None:
     opening = "Welcome to the order desk.\nPlease tell me the number of your order.\n"
     assert script(folder, "client.py", url) == (
         f'{opening}May I call desk.refund(order="4335")?\nYour order: refunded 4335.\nfinished\n'
-        "409 the session is over and takes nothing more; begin a new one, or fork it\n"
+        "409 the session is over; begin a new one, or fork it\n"
     )
     assert script(folder, "watch.py", url) == f"{opening}desk.order_state gave shipped\nYour order: shipped.\n"
 
