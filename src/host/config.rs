@@ -36,7 +36,7 @@ const DEFAULT_OPENAI_MODEL: &str = "gpt-4.1-mini";
 const AUTO: &str = "auto";
 
 /// What is said where nobody has chosen a model.
-const EMBEDDED_REASON: &str =
+pub const EMBEDDED_REASON: &str =
     "model embedded: built in, no key needed; `playhouse doctor` shows how to use a language model";
 
 /// What the environment says. Read once, at the start of a process.

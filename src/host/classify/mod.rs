@@ -64,7 +64,7 @@ pub fn semantic_triggers(program: &Program) -> impl Iterator<Item = &Trigger> {
 
 /// What its author is told of a program before it begins: which triggers can never fire with this classifier. None: all
 /// can.
-pub fn unjudged(program: &Program, classifier: &dyn TriggerClassifier) -> Option<String> {
+pub fn never_judged(program: &Program, classifier: &dyn TriggerClassifier) -> Option<String> {
     const MAX_SHOWN: usize = 6;
     const MAX_WORDS: usize = 60;
     let words = |trigger: &Trigger| cut(&one_line(&trigger.text), MAX_WORDS);

@@ -8,7 +8,7 @@ use crate::host::classify::model::ModelClassifier;
 use crate::host::classify::off::Off;
 use crate::host::classify::rules::Rules;
 use crate::host::classify::script::ScriptClassifier;
-use crate::host::classify::{self, TriggerClassifier, semantic_triggers, unjudged};
+use crate::host::classify::{self, TriggerClassifier, never_judged, semantic_triggers};
 use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig, ModelId, Search};
 use crate::host::journal::record::Begun;
 use crate::host::launch::error::LaunchError;
@@ -183,7 +183,7 @@ impl Launch {
         let remarks = chosen.reason.iter().cloned().chain(beyond).map(|text| Remark::note("model", text));
         // Of the classifier only where the program has triggers that it is asked about.
         let of_classifier = has_classifier.then(|| Remark::note("classifier", classifier_reason));
-        let unjudged = unjudged(program, &*classifier).map(|text| Remark::warning("classifier", text));
+        let unjudged = never_judged(program, &*classifier).map(|text| Remark::warning("classifier", text));
         let remarks = remarks.chain(of_classifier.filter(|_| self.llm.is_none())).chain(unjudged).collect();
         Ok(Cast { llm, chosen, classifier, has_classifier, remarks })
     }

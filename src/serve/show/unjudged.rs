@@ -17,7 +17,7 @@ pub(crate) struct Unjudged {
 
 impl Unjudged {
     /// What is to be told of an evaluation: the first time of each failure of the classifier. What it can never judge is
-    /// told before the program begins ([`crate::host::classify::unjudged`]).
+    /// told before the program begins ([`crate::host::classify::never_judged`]).
     pub(crate) fn remark(&mut self, trigger: &str, ruling: &Ruling) -> Option<String> {
         let reason = match ruling {
             Ruling::Failed(reason) => &**reason,

@@ -143,6 +143,7 @@ impl<'a> Executor<'a> {
                         Ok(Value::Bool(truth)) => truth,
                         // What is not known must not pass for a no: it may guard something.
                         Err(_) if self.missing(line).is_some() => {
+                            // Says what is missing, if that was not said before.
                             self.is_missing(line, "If", condition_text);
                             self.write(line, json!({ "end": phrases::dead_end(&self.playbook.name) }));
                             return Next::Over;

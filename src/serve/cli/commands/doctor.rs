@@ -7,7 +7,7 @@ use rustix::fs::{Access, access};
 use serde_json::json;
 
 use crate::host::child::find_program;
-use crate::host::config::{FileConfig, ModelId, child_environment};
+use crate::host::config::{EMBEDDED_REASON, FileConfig, child_environment};
 use crate::host::launch::Choices;
 use crate::host::llm::openai::OpenAiConfig;
 use crate::host::sandbox::{Available, Sandbox};
@@ -225,7 +225,7 @@ fn unknown_model() -> Finding {
 
 fn model(console: &Console) -> Result<Finding, Failure> {
     let topic = "model";
-    let ModelOfRun { id, reason, server, has_key } = match choose(console, Choices::default(), None) {
+    let ModelOfRun { reason, server, has_key, .. } = match choose(console, Choices::default(), None) {
         Ok(chosen) => chosen,
         Err(Failure::Told { message, .. }) => return Ok(Finding::new(State::Broken, topic, message, "")),
         Err(quiet @ Failure::Quiet(_)) => return Err(quiet),
@@ -238,8 +238,9 @@ fn model(console: &Console) -> Result<Finding, Failure> {
             Finding::new(State::Absent, topic, format!("{told}, on {server}, which needs a key"), next)
         }
         Some(server) => Finding::new(State::Ok, topic, format!("{told}, on {server}"), ""),
-        None if id == ModelId::Embedded.to_string() => {
-            let told = told.split_once(';').map_or(told, |(told, _)| told);
+        // Its own advice is to ask here.
+        None if reason == EMBEDDED_REASON => {
+            let told = "embedded: built in, no key needed";
             let next = "for a language model start Ollama, LM Studio or llama.cpp, set OPENAI_API_KEY, or name one with \
                         --model and --base-url";
             Finding::new(State::Ok, topic, told, next)
