@@ -11,7 +11,7 @@ use crate::host::replay::error::SessionError;
 use crate::host::replay::replay_watched;
 use crate::host::text::one_line;
 use crate::lang::analysis::explain::trigger_kind;
-use crate::lang::program::{AgentId, Program, Trigger, TriggerId};
+use crate::lang::program::{AgentId, Program, Trigger, TriggerId, TriggerKind};
 use crate::vm::migrate::Migration;
 use crate::vm::protocol::view::{TriggerView, View, place_name};
 use crate::vm::protocol::{
@@ -45,6 +45,8 @@ pub struct Why {
     pub place: String,
     /// What they were read as; of a condition the expression.
     pub read_as: String,
+    /// It fires when a session begins, and nothing is evaluated for that.
+    pub is_beginning: bool,
     /// The variables that they name, without `$`.
     pub names: Vec<Arc<str>>,
     /// Whether its playbook has been called and has not returned.
@@ -207,6 +209,7 @@ pub fn explain<'t>(
         text: trigger.text.clone(),
         place: file_line(program, trigger),
         read_as: trigger_kind(trigger),
+        is_beginning: trigger.kind == TriggerKind::Beginning,
         names: trigger.names.clone(),
         is_active: view.is_some_and(|view| view.is_active),
         holds: view.and_then(|view| view.truth),

@@ -367,6 +367,7 @@ impl PublicBody {
             | PublicBody::Retry { .. }
             | PublicBody::ApprovalAsked { .. }
             | PublicBody::CallProgress { .. }
+            | PublicBody::LinesSkipped { .. }
             | PublicBody::EventArrived { .. }
             | PublicBody::Waiting { .. }
             | PublicBody::Finished { .. }
@@ -390,8 +391,7 @@ impl PublicBody {
             | PublicBody::Replanned { .. }
             | PublicBody::Repair { .. }
             | PublicBody::Ignored { .. }
-            | PublicBody::SessionRenewed { .. }
-            | PublicBody::LinesSkipped { .. } => Category::Diagnostics,
+            | PublicBody::SessionRenewed { .. } => Category::Diagnostics,
         }
     }
 }

@@ -15,6 +15,9 @@ use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_
 use crate::serve::show::{count, short_value, skipped, trigger_state};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
 
+/// Of a trigger that is never evaluated.
+const BEGINNING: &str = "fires when a session begins, and only then";
+
 /// The answer to `/why` in a conversation with a session of which these are the records.
 ///
 /// # Errors
@@ -83,6 +86,7 @@ pub fn all(all: &[Why]) -> String {
     let mut text = String::new();
     for why in all {
         let last = match why.judged.last() {
+            None if why.is_beginning => BEGINNING.to_owned(),
             None => "not evaluated yet".to_owned(),
             Some(last) => format!(
                 "evaluated {}, last: {} ({})",
@@ -212,7 +216,7 @@ fn passed_text(passed: &PassedOver, names: &[Arc<str>]) -> String {
 fn sum_text(why: &Why) -> String {
     let tally = why.tally();
     if tally.n == 0 {
-        return "never evaluated".to_owned();
+        return if why.is_beginning { BEGINNING } else { "never evaluated" }.to_owned();
     }
     let parts = [
         (tally.n_matches, if tally.n_matches == 1 { "match" } else { "matches" }),

@@ -49,6 +49,9 @@ fn write_reply(lines: &[serde_json::Value], margin: &str) -> String {
         if let Some(set) = line.get("set") {
             writeln!(text, "{margin}set {set}").unwrap();
         }
+        if let Some(reason) = line.get("skip") {
+            writeln!(text, "{margin}(skipped: {})", reason.as_str().unwrap()).unwrap();
+        }
         if let Some(call) = line.get("call") {
             writeln!(text, "{margin}call {call} {}", line["args"]).unwrap();
         }
@@ -107,7 +110,7 @@ fn tell_condition(result: &mut String, entry: &Entry) {
         let mut variables = entry.variables.clone();
         variables.push(("user_message".into(), Value::from(message.as_str())));
         let lines = Chat::new(&program, &variables).reply(None);
-        let is_named = lines.iter().any(|line| line.get("say").is_some());
+        let is_named = lines.iter().any(|line| line.get("skip").is_some());
         let holds = lines.iter().any(|line| line["at"] == "01.01");
         let verdict = match (is_named, holds) {
             (true, false) => "cannot judge",

@@ -53,7 +53,7 @@ impl Chat {
             self.turn.data.variables.retain(|(name, _)| &**name != "user_message");
             self.turn.data.variables.push(("user_message".into(), Value::from(user)));
         }
-        let text = reply(&self.turn, &self.messages);
+        let text = reply(&self.turn, &self.messages).lines;
         self.messages.push(ChatMessage { role: Role::Assistant, text: text.as_str().into() });
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }

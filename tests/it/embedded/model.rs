@@ -54,12 +54,12 @@ async fn embedded_refuses_what_is_no_turn() {
 #[test]
 fn embedded_panics_are_replies() {
     let mut at_line = turn("Ask the user for $name");
-    let told = guarded(&at_line, || panic!("a mistake"));
+    let told = guarded(&at_line, || panic!("a mistake")).lines;
     let lines: Vec<serde_json::Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let [say, wait] = lines.as_slice() else { panic!("{told}") };
     assert!(say["say"].as_str().unwrap().contains("please report it"), "{told}");
     assert_eq!((&wait["at"], &wait["wait"]), (&"01".into(), &"user".into()));
     at_line.data.pointer = None;
-    let told: serde_json::Value = serde_json::from_str(&guarded(&at_line, || panic!("a mistake"))).unwrap();
-    assert!(told["end"].as_str().unwrap().contains("please report it"), "{told}");
+    let refusal = guarded(&at_line, || panic!("a mistake")).refusal.unwrap();
+    assert!(refusal.contains("please report it"), "{refusal}");
 }

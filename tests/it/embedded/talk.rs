@@ -7,7 +7,7 @@ use playhouse::host::llm::TurnAsData;
 use playhouse::host::llm::embedded::reply;
 use playhouse::value::Value;
 use playhouse::vm::protocol::settings::Settings;
-use playhouse::vm::protocol::{Finish, Outcome, ReplyEnd, Wait};
+use playhouse::vm::protocol::{Outcome, Wait};
 
 use crate::golden;
 use crate::world::{Case, Chunking, Happening, World, begin, parse};
@@ -30,9 +30,9 @@ pub(crate) fn talk(
                 let start = world.asked.clone().unwrap();
                 let (program, tools) = (world.machine.program().clone(), world.machine.tools().clone());
                 let turn = TurnAsData { program, tools, data: start.data.clone() };
-                let text = reply(&turn, &start.messages);
-                world.log.push(format!("reply {}", text.replace('\n', "\n      ")));
-                let end = ReplyEnd::Complete(Finish::Stop);
+                let written = reply(&turn, &start.messages);
+                let (end, text) = (written.end(), written.lines);
+                world.log.push(format!("reply {}", text.trim_end().replace('\n', "\n      ")));
                 world.happen(&Happening::Reply { text, end }, Chunking::Whole);
             }
             Ok(Wait::Call(_)) => {

@@ -51,7 +51,7 @@ real() {
 # What needs nothing of the mock.
 real real --
 # The chat in a frame of another site.
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(python3 "$here/../free_ports.py")
 printf '[serve]\nvisitors = true\nframe_ancestors = ["http://localhost:%s"]\n' "$port" >"$scratch/frames.toml"
 real frames --config "$scratch/frames.toml" -- --frames "$port"
 

@@ -3,46 +3,25 @@
 import asyncio
 import json
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
-import wire
-
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+import wire
+from free_ports import free_ports
+
 START_SERVER = HERE.parents[2] / "examples/cluster/restate-server"
 SECRET = "a secret of the nodes of one proof"
 
 
 class Broken(Exception):
     """Something that the proof needs does not run; the text says what, and its last words."""
-
-
-# Those that were given to somebody, who may not listen yet.
-given = set()
-
-
-def free_ports(n):
-    """So many that nobody has got yet, below those that the system gives to whoever connects: while a node is dead, nobody
-    gets its port."""
-    held = []
-    while len(held) < n:
-        port = random.randrange(12_000, 32_000)
-        if port in given:
-            continue
-        given.add(port)
-        try:
-            held.append(socket.create_server(("127.0.0.1", port)))
-        except OSError:
-            pass
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
 
 
 class Process:

@@ -34,7 +34,7 @@ impl Executor<'_> {
                 .collect(),
         };
         // A question that nobody here can word.
-        let Some(wants) = wants else { return self.leave_out(line, text, None) };
+        let Some(wants) = wants else { return self.leave_out(line) };
         let label = self.label(line.id);
         let mut index = 0;
         if self.is_answered(line) {

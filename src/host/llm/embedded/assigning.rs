@@ -9,7 +9,7 @@ use super::english::{name_words, strip_any, without_end};
 use super::executor::{Executor, Next, nothing_of};
 use super::phrases::{self, Instead};
 use super::wanted::{Kind, kind_of_name, kind_of_type, without_types};
-use super::wording::{Values, plain};
+use super::wording::Values;
 
 impl Executor<'_> {
     /// An assignment: an expression, or a value out of the user's last words.
@@ -43,12 +43,11 @@ impl Executor<'_> {
                 return Next::Done;
             }
         }
-        let shown = plain(without_end(&written));
         // What it was before it stays.
         if let Some(value) = self.scope.value(&target.name).filter(|value| **value != Value::Null && ty.accepts(value))
         {
             let value = value.clone();
-            self.admit(line, &phrases::cannot(&shown, Instead::LeaveOut));
+            self.admit(line, phrases::cannot(Instead::LeaveOut));
             self.set_written(line, target, value, format!("${}", target.name).into());
             return Next::Done;
         }
@@ -56,8 +55,8 @@ impl Executor<'_> {
         let Some(value) = nothing_of(ty) else {
             return self.act_ask(line, std::slice::from_ref(target), &question);
         };
-        let sentence = self.missing(line).unwrap_or_else(|| phrases::cannot(&shown, Instead::Nothing));
-        self.admit(line, &sentence);
+        let missing = self.missing(line);
+        self.admit(line, missing.as_deref().unwrap_or(phrases::cannot(Instead::Nothing)));
         self.set(line, target, value);
         Next::Done
     }

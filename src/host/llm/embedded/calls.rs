@@ -6,11 +6,9 @@ use crate::lang::program::flow_graph::Node;
 use crate::lang::program::{Argument, CallSite, Parameter, Signature, Step, StepKind};
 use crate::value::Reference;
 
-use super::english::{mentions, without_end};
+use super::english::mentions;
 use super::executor::{Executor, Next};
-use super::phrases::{self, Instead};
 use super::scope::Worth;
-use super::wording::plain;
 
 /// The variable that holds what is returned on the way from a call to the caller.
 const RETURNED: &str = "returned";
@@ -45,19 +43,17 @@ impl Executor<'_> {
     /// Queues a call; `Over` if the user is asked for an argument, or nothing can be called.
     fn call(&mut self, line: &Step, callee: &str, site: Option<&CallSite>, text: &str, result: Option<String>) -> Next {
         let signature = self.signature(callee).filter(|_| !self.is_careful);
-        let Some(signature) = signature else { return self.no_call(line, callee, text) };
+        let Some(signature) = signature else { return self.no_call(line) };
         // Another value is never put in the place of one that the author names and that is not there.
-        if let Some(sentence) = self.missing_arguments(line, site) {
-            self.admit(line, &sentence);
-            self.write(line, json!({ "end": phrases::no_argument(callee) }));
-            return Next::Over;
+        if let Some(missing) = self.missing_arguments(line, site) {
+            return self.stop(line, Some(missing));
         }
         let mut arguments = serde_json::Map::new();
         let mut used: Vec<String> = Vec::new();
         for (index, parameter) in signature.parameters.iter().enumerate() {
             // What the author gives and does not fit is no reason to give something else.
             let found = match self.given(site, index, parameter) {
-                Some(None) => return self.no_call(line, callee, text),
+                Some(None) => return self.no_call(line),
                 Some(worth) => worth,
                 None => self.visible(parameter, text, callee, &mut used),
             };
@@ -66,7 +62,7 @@ impl Executor<'_> {
                     arguments.insert(parameter.name.to_string(), worth.written());
                 }
                 None if !parameter.required() => {}
-                None => return self.no_call(line, callee, text),
+                None => return self.no_call(line),
             }
         }
         let mut call = json!({ "call": callee, "args": arguments });
@@ -109,8 +105,8 @@ impl Executor<'_> {
     /// A visible variable for a parameter: of the same name, else one that the line names.
     fn visible(&self, parameter: &Parameter, text: &str, callee: &str, used: &mut Vec<String>) -> Option<Worth> {
         let own = Reference { name: parameter.name.clone(), path: Vec::new() };
-        let behind = text.find(callee).map_or(text, |at| &text[at + callee.len()..]);
-        let named = mentions(behind).into_iter().filter(|reference| !used.contains(&reference.to_string()));
+        let after = text.find(callee).map_or(text, |at| &text[at + callee.len()..]);
+        let named = mentions(after).into_iter().filter(|reference| !used.contains(&reference.to_string()));
         let found = std::iter::once(own).chain(named).find_map(|reference| {
             Worth::of(reference, &self.scope).filter(|worth| parameter.ty.accepts(&worth.value))
         })?;
@@ -119,12 +115,10 @@ impl Executor<'_> {
     }
 
     /// A line whose call cannot be made. It may not be passed, unless the author says so, and nor may the lines after it.
-    fn no_call(&mut self, line: &Step, callee: &str, text: &str) -> Next {
+    fn no_call(&mut self, line: &Step) -> Next {
         if !self.playbook.strict || line.is_free() {
-            return self.leave_out(line, text, None);
+            return self.leave_out(line);
         }
-        self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::Stop));
-        self.write(line, json!({ "end": phrases::no_argument(callee) }));
-        Next::Over
+        self.stop(line, None)
     }
 }

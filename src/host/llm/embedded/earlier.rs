@@ -16,6 +16,8 @@ pub(super) struct Earlier {
 pub(super) struct OwnLine {
     pub(super) at: String,
     pub(super) say: Option<String>,
+    /// Why the line is left out.
+    pub(super) skip: Option<String>,
     pub(super) wait: Option<String>,
     /// The variables it sets.
     pub(super) sets: Vec<String>,
@@ -29,6 +31,7 @@ impl OwnLine {
         OwnLine {
             at: text("at").unwrap_or_default(),
             say: text("say"),
+            skip: text("skip"),
             wait: text("wait"),
             sets: line
                 .get("set")
@@ -57,9 +60,9 @@ impl Earlier {
         self.lines.is_empty()
     }
 
-    /// Whether this has been said at a line.
-    pub(super) fn has_said(&self, at: &str, text: &str) -> bool {
-        self.lines.iter().any(|line| line.at == at && line.say.as_deref() == Some(text))
+    /// Whether a line was left out before for this reason.
+    pub(super) fn has_skipped(&self, at: &str, reason: &str) -> bool {
+        self.lines.iter().any(|line| line.at == at && line.skip.as_deref() == Some(reason))
     }
 
     /// The last thing that was said at a line.

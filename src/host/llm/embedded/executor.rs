@@ -12,14 +12,14 @@ use crate::lang::expr::template::{Part, scan_text};
 use crate::lang::program::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
 use crate::value::Value;
-use crate::vm::protocol::{ChatMessage, USER_MESSAGE};
+use crate::vm::protocol::{ChatMessage, Finish, ReplyEnd, USER_MESSAGE};
 
 use super::earlier::{Earlier, OwnLine};
 use super::english::{name_words, one_line, strip, strip_any, without_end};
 use super::judge::judge;
 use super::phrases::{self, Instead};
 use super::scope::Scope;
-use super::wording::{Values, enumerated, literal_json, plain};
+use super::wording::{Values, enumerated, literal_json};
 
 /// Lines that one reply walks over at most; a loop that asks for nothing goes on in the next.
 const MAX_LINES: usize = 100;
@@ -27,13 +27,33 @@ const MAX_LINES: usize = 100;
 /// So many bytes of a refused trace line stand in the problem that tells of it.
 const REFUSED_BYTES: usize = 200;
 
-/// The reply to a turn, as JSON Lines. `messages` are those of the turn's request: of them only what the executor has
-/// written itself is read.
-pub fn reply(turn: &TurnAsData, messages: &[ChatMessage]) -> String {
+/// What the executor has to say to a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its reply, as JSON Lines.
+    pub lines: String,
+    /// Why it does not go on after these lines, for the author: something that must be done is beyond it.
+    pub refusal: Option<String>,
+}
+
+impl Written {
+    /// How the reply ends.
+    pub fn end(&self) -> ReplyEnd {
+        let refused = |reason: &String| ReplyEnd::Refused { reason: reason.as_str().into() };
+        self.refusal.as_ref().map_or(ReplyEnd::Complete(Finish::Stop), refused)
+    }
+}
+
+/// The reply to a turn. `messages` are those of the turn's request: of them only what the executor has written itself is
+/// read.
+pub fn reply(turn: &TurnAsData, messages: &[ChatMessage]) -> Written {
     let mut executor = Executor::new(turn, messages);
     executor.run();
     executor.drop_refused();
-    executor.written.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    let mut lines = executor.written.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    // What a refusal comes after is complete.
+    lines.extend(executor.refusal.as_ref().map(|_| '\n'));
+    Written { lines, refusal: executor.refusal }
 }
 
 /// What follows a line.
@@ -56,6 +76,7 @@ pub(super) struct Executor<'a> {
     pub(super) words: Option<Arc<str>>,
     pub(super) earlier: Earlier,
     written: Vec<serde_json::Value>,
+    refusal: Option<String>,
     /// Of an inlined playbook: the line it runs inside, as it stands before its own line ids.
     prefix: String,
     /// Something was wrong with the last reply: the pointer's line is not tried in the same way again.
@@ -76,6 +97,7 @@ impl<'a> Executor<'a> {
             words: turn.data.user.clone(),
             earlier: Earlier::of(messages),
             written: Vec::new(),
+            refusal: None,
             prefix: prefix.unwrap_or_default(),
             is_careful: turn.data.problem.is_some(),
         }
@@ -83,7 +105,7 @@ impl<'a> Executor<'a> {
 
     fn run(&mut self) {
         let Some(mut step) = self.turn.data.pointer.filter(|_| self.playbook.mode == Mode::Steps) else {
-            return self.give_up_goal();
+            return self.refuse(phrases::NO_GOAL);
         };
         for _ in 0..MAX_LINES {
             let next = match self.line(step) {
@@ -114,9 +136,7 @@ impl<'a> Executor<'a> {
             return;
         };
         self.written.truncate(index);
-        self.is_careful = true;
-        let playbook = self.playbook;
-        self.give_up(playbook.step(pointer));
+        self.refuse_at(self.playbook.step(pointer), phrases::NO_OTHER_WAY);
     }
 
     /// Executes one line.
@@ -137,21 +157,17 @@ impl<'a> Executor<'a> {
     fn act(&mut self, line: &Step, text: &str) -> Next {
         match &line.kind {
             StepKind::Branch { arm, condition } => {
-                let condition_text = condition_of(text);
                 let holds = match condition {
                     Some(condition) => match self.scope.eval(condition) {
                         Ok(Value::Bool(truth)) => truth,
                         // What is not known must not pass for a no: it may guard something.
-                        Err(_) if self.missing(line).is_some() => {
-                            // Says what is missing, if that was not said before.
-                            self.is_missing(line, "If", condition_text);
-                            self.write(line, json!({ "end": phrases::dead_end(&self.playbook.name) }));
-                            return Next::Over;
-                        }
-                        Ok(_) | Err(_) => self.is_missing(line, "If", condition_text),
+                        Ok(_) | Err(_) => match self.missing(line) {
+                            missing @ Some(_) => return self.stop(line, missing),
+                            None => self.counts_as_false(line),
+                        },
                     },
                     None if *arm == Arm::Else => true,
-                    None => self.holds(line, "If", condition_text),
+                    None => self.holds(line, condition_of(text)),
                 };
                 self.name(line.id);
                 Next::Go(self.edge(line.id, if holds { EdgeKind::Then } else { EdgeKind::Else }))
@@ -171,8 +187,7 @@ impl<'a> Executor<'a> {
                     Part::Reference { .. } | Part::Text(_) => true,
                 };
                 if !scan_text(literal).into_iter().all(is_there) {
-                    let sentence = self.missing(line);
-                    return self.leave_out(line, text, sentence);
+                    return self.leave_out(line);
                 }
                 self.write(line, json!({ "say": &**literal }));
                 Next::Done
@@ -187,18 +202,15 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Whether a condition in words holds; one that nobody here can judge does not, and that is said once.
-    /// `head` is the word before the condition.
-    pub(super) fn holds(&mut self, line: &Step, head: &str, condition: &str) -> bool {
+    /// Whether a condition in words holds; one that nobody here can judge does not, and that is told once.
+    pub(super) fn holds(&mut self, line: &Step, condition: &str) -> bool {
         let judged = judge(condition, &self.scope, self.last_words().as_deref());
-        judged.unwrap_or_else(|| self.is_missing(line, head, condition))
+        judged.unwrap_or_else(|| self.counts_as_false(line))
     }
 
-    /// Says that what a condition needs is not there, or that nobody can judge it; it counts as false.
-    pub(super) fn is_missing(&mut self, line: &Step, head: &str, condition: &str) -> bool {
-        let shown = format!("{head} {}", plain(without_end(condition)));
-        let sentence = self.missing(line).unwrap_or_else(|| phrases::cannot(&shown, Instead::NotSo));
-        self.admit(line, &sentence);
+    /// Tells that nobody here can judge a condition.
+    pub(super) fn counts_as_false(&mut self, line: &Step) -> bool {
+        self.admit(line, phrases::cannot(Instead::NotSo));
         false
     }
 
@@ -275,11 +287,29 @@ impl<'a> Executor<'a> {
         self.write(line, json!({ "say": text }));
     }
 
-    /// Says once what cannot be done.
-    pub(super) fn admit(&mut self, line: &Step, sentence: &str) {
-        if !self.earlier.has_said(&self.label(line.id), sentence) {
-            self.say(line, sentence);
+    /// Tells once, as the reason for leaving a line out, what cannot be done.
+    pub(super) fn admit(&mut self, line: &Step, reason: &str) {
+        if !self.earlier.has_skipped(&self.label(line.id), reason) {
+            self.write(line, json!({ "skip": reason }));
         }
+    }
+
+    /// The reply ends here: the program must not go on with this model.
+    pub(super) fn refuse(&mut self, reason: &str) {
+        self.refusal = Some(format!("{reason}; {}", phrases::CHOOSE));
+    }
+
+    /// The same, at a line that must be done; `missing`: what it lacks.
+    pub(super) fn stop(&mut self, line: &Step, missing: Option<String>) -> Next {
+        let reason = missing.map(|missing| phrases::stuck(&missing));
+        self.refuse_at(line, reason.as_deref().unwrap_or(phrases::cannot(Instead::Stop)))
+    }
+
+    /// The same, at a line, for this reason.
+    pub(super) fn refuse_at(&mut self, line: &Step, reason: &str) -> Next {
+        self.name(line.id);
+        self.refuse(reason);
+        Next::Over
     }
 
     /// Gives a variable a value that is put in as it is.
@@ -300,46 +330,22 @@ impl<'a> Executor<'a> {
     fn return_nothing(&mut self, step: StepId) {
         let playbook = self.playbook;
         let line = playbook.step(step);
-        if playbook.returns.is_some_and(|ty| !ty.accepts(&Value::Null)) {
-            return self.give_up(line);
-        }
-        self.write(line, json!({ "return": null }));
-    }
-
-    /// Ends the playbook where it cannot be gone on with: with what its type allows, else with the program.
-    pub(super) fn give_up(&mut self, line: &Step) {
-        let nothing = nothing_of(self.playbook.returns.unwrap_or(Type::ANY)).filter(|_| !self.is_careful);
-        match nothing {
-            Some(value) => {
-                if !line.explicit && !line.must_be_done() {
-                    self.write(line, json!({ "skip": phrases::BEYOND }));
-                }
-                self.write(line, json!({ "return": literal_json(&value) }));
+        match playbook.returns.is_some_and(|ty| !ty.accepts(&Value::Null)) {
+            true => self.give_up(line),
+            false => {
+                self.write(line, json!({ "return": null }));
+                Next::Over
             }
-            None => {
-                let reason = phrases::dead_end(&self.playbook.name);
-                self.write(line, json!({ "end": reason }));
-            }
-        }
-    }
-
-    /// A playbook without lines to follow.
-    fn give_up_goal(&mut self) {
-        let title = if self.playbook.implicit { &self.agent.title } else { &self.playbook.name };
-        let sentence = phrases::no_goal(&plain(title));
-        let nothing = nothing_of(self.playbook.returns.unwrap_or(Type::ANY));
-        if !self.earlier.has_said("", &sentence) {
-            self.written.push(json!({ "say": sentence }));
-        }
-        let last = match nothing {
-            // It is asked again only if its lines were wanted: they are nothing for this model.
-            Some(value) if self.is_careful => {
-                json!({ "think": "no line of this playbook can be followed", "return": literal_json(&value) })
-            }
-            Some(value) => json!({ "return": literal_json(&value) }),
-            None => json!({ "end": phrases::dead_end(&self.playbook.name) }),
         };
-        self.written.push(last);
+    }
+
+    /// Ends the playbook where it cannot be gone on with, with a value that says that there is none; where its type has no
+    /// such value the program cannot go on.
+    pub(super) fn give_up(&mut self, line: &Step) -> Next {
+        let nothing = nothing_of(self.playbook.returns.unwrap_or(Type::ANY)).filter(|_| !self.is_careful);
+        let Some(value) = nothing else { return self.refuse_at(line, phrases::NO_VALUE) };
+        self.write(line, json!({ "return": literal_json(&value) }));
+        Next::Over
     }
 }
 

@@ -10,28 +10,24 @@ use super::executor::{Executor, Next};
 use super::phrases::{self, Instead};
 use super::say::{Part, parts};
 use super::scope::Worth;
-use super::wording::{literal_json, plain};
+use super::wording::literal_json;
 
 impl Executor<'_> {
     /// A line that says something in words.
     pub(super) fn act_say(&mut self, line: &Step, text: &str) -> Next {
         if !self.say_parts(line, text) {
-            let sentence = self.missing(line);
-            return self.leave_out(line, text, sentence);
+            return self.leave_out(line);
         }
         self.after_parts(line, text)
     }
 
-    /// Leaves a line out that cannot be done, and says so; one that must be done is not passed.
-    pub(super) fn leave_out(&mut self, line: &Step, text: &str, sentence: Option<String>) -> Next {
-        let must_be_done = line.must_be_done() && self.playbook.strict;
-        let instead = if must_be_done { Instead::Stop } else { Instead::LeaveOut };
-        self.admit(line, &sentence.unwrap_or_else(|| phrases::cannot(&plain(without_end(text)), instead)));
-        if must_be_done {
-            self.give_up(line);
-            return Next::Over;
+    /// Leaves a line out that cannot be done, and tells why; one that must be done is not passed.
+    pub(super) fn leave_out(&mut self, line: &Step) -> Next {
+        let missing = self.missing(line);
+        if line.must_be_done() && self.playbook.strict {
+            return self.stop(line, missing);
         }
-        self.write(line, json!({ "skip": phrases::BEYOND }));
+        self.write(line, json!({ "skip": missing.as_deref().unwrap_or(phrases::cannot(Instead::LeaveOut)) }));
         Next::Done
     }
 
@@ -95,13 +91,15 @@ impl Executor<'_> {
             }
         };
         match value.filter(|(value, _)| fits(value) && !self.is_careful) {
-            Some((_, written)) => self.write(line, json!({ "return": written })),
+            Some((_, written)) => {
+                self.write(line, json!({ "return": written }));
+                Next::Over
+            }
             None => {
-                self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::Nothing));
-                self.give_up(line);
+                self.admit(line, phrases::cannot(Instead::Nothing));
+                self.give_up(line)
             }
         }
-        Next::Over
     }
 
     /// Free text: something to say or to ask, else it is left out and that is said.
@@ -109,6 +107,6 @@ impl Executor<'_> {
         if self.is_answered(line) || self.say_parts(line, text) {
             return self.after_parts(line, text);
         }
-        self.leave_out(line, text, None)
+        self.leave_out(line)
     }
 }

@@ -7,12 +7,11 @@ use crate::lang::program::{Loop, Step, StepId, StepKind};
 use crate::value::Value;
 
 use super::earlier::ROUND;
-use super::english::{find, one_line, strip_any, without_end};
+use super::english::{find, one_line, strip_any};
 use super::evasion::is_leaving;
 use super::executor::{Executor, Next};
 use super::judge::judge;
 use super::phrases::{self, Instead};
-use super::wording::plain;
 
 /// How a loop begins that goes on while something is so.
 const WHILES: &str = "while|repeat while|as long as";
@@ -22,17 +21,16 @@ impl Executor<'_> {
     pub(super) fn act_loop(&mut self, line: &Step, header: &Loop, text: &str) -> Next {
         let label = self.label(line.id);
         let n_rounds = self.earlier.rounds(&label);
-        let (inside, behind) =
+        let (inside, after) =
             (Next::Go(self.edge(line.id, EdgeKind::Then)), Next::Go(self.edge(line.id, EdgeKind::Else)));
         let goes_on = match header {
             Loop::ForEach { variable, list } => {
                 let items = list.as_ref().and_then(|list| self.scope.eval(list).ok());
                 let Some(Value::List(items)) = items else {
-                    let sentence = self.missing(line);
-                    let cannot = || phrases::cannot(&plain(without_end(text)), Instead::LeaveOut);
-                    self.admit(line, &sentence.unwrap_or_else(cannot));
+                    let missing = self.missing(line);
+                    self.admit(line, missing.as_deref().unwrap_or(phrases::cannot(Instead::LeaveOut)));
                     self.name(line.id);
-                    return behind;
+                    return after;
                 };
                 if let Some(item) = items.get(n_rounds) {
                     self.set(line, variable, item.clone());
@@ -41,20 +39,20 @@ impl Executor<'_> {
             }
             Loop::Repeat { count: times } => match times.as_ref().and_then(|times| self.scope.eval(times).ok()) {
                 Some(Value::Int(times)) => i64::try_from(n_rounds).is_ok_and(|n_rounds| n_rounds < times),
-                _ => self.goes_on_once(line, text, n_rounds),
+                _ => self.goes_on_once(line, n_rounds),
             },
             Loop::While { condition } => match condition {
                 Some(condition) => match self.scope.eval(condition) {
                     Ok(Value::Bool(truth)) => truth,
-                    Ok(_) | Err(_) => {
-                        let condition = strip_any(text, WHILES).unwrap_or(text);
-                        self.is_missing(line, "While", condition)
-                    }
+                    Ok(_) | Err(_) => match self.missing(line) {
+                        missing @ Some(_) => return self.stop(line, missing),
+                        None => self.counts_as_false(line),
+                    },
                 },
                 None => match strip_any(text, WHILES) {
-                    Some(condition) => self.holds(line, "While", condition),
+                    Some(condition) => self.holds(line, condition),
                     // `Repeat`, `For each order that …`.
-                    None => self.goes_on_once(line, text, n_rounds),
+                    None => self.goes_on_once(line, n_rounds),
                 },
             },
             Loop::Until { condition, .. } => {
@@ -70,7 +68,7 @@ impl Executor<'_> {
                 };
                 match is_over {
                     Some(is_over) => !is_over,
-                    None => self.goes_on_once(line, text, n_rounds),
+                    None => self.goes_on_once(line, n_rounds),
                 }
             }
         };
@@ -80,13 +78,13 @@ impl Executor<'_> {
             return inside;
         }
         self.name(line.id);
-        behind
+        after
     }
 
     /// Of a loop that nobody here can judge: it is done once.
-    fn goes_on_once(&mut self, line: &Step, text: &str, n_rounds: usize) -> bool {
+    fn goes_on_once(&mut self, line: &Step, n_rounds: usize) -> bool {
         if n_rounds > 0 {
-            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::GoOn));
+            self.admit(line, phrases::cannot(Instead::GoOn));
         }
         n_rounds == 0
     }

@@ -30,11 +30,12 @@ use futures_util::{StreamExt, stream};
 use serde_json::json;
 use tokio::task::JoinError;
 
+use crate::host::library::is_library;
 use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, TurnAsData};
-use crate::lang::program::{Arm, Mode, Program, Step, StepKind};
-use crate::vm::protocol::{Finish, ReplyEnd, Usage};
+use crate::lang::program::{Arm, Mode, Playbook, Program, Step, StepKind};
+use crate::vm::protocol::{ReplyEnd, Usage};
 
-pub use executor::reply;
+pub use executor::{Written, reply};
 
 /// The embedded model: the same everywhere, and at every time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,12 +62,12 @@ impl Llm for Embedded {
 }
 
 /// What is streamed of a reply. Nothing is paid for: no tokens were sent anywhere.
-fn parts(done: Result<String, JoinError>) -> Vec<ReplyPart> {
+fn parts(done: Result<Written, JoinError>) -> Vec<ReplyPart> {
     let usage = Some(Usage::default());
     match done {
-        Ok(text) => {
-            let end = ReplyEnd::Complete(Finish::Stop);
-            vec![ReplyPart::Bytes(text.into_bytes()), ReplyPart::End { end, usage }]
+        Ok(written) => {
+            let end = written.end();
+            vec![ReplyPart::Bytes(written.lines.into_bytes()), ReplyPart::End { end, usage }]
         }
         // The process is being ended.
         Err(error) => {
@@ -78,22 +79,25 @@ fn parts(done: Result<String, JoinError>) -> Vec<ReplyPart> {
 
 /// The reply that `make` gives. Where it panics the user is told so and may say it in other words: what somebody types
 /// ends no session.
-pub fn guarded(turn: &TurnAsData, make: impl FnOnce() -> String) -> String {
+pub fn guarded(turn: &TurnAsData, make: impl FnOnce() -> Written) -> Written {
     let made = catch_unwind(AssertUnwindSafe(make));
     made.unwrap_or_else(|_| match turn.data.pointer {
         Some(pointer) => {
             let at = &turn.program.playbook(turn.data.playbook).step(pointer).label;
             let (say, wait) = (json!({ "at": at, "say": phrases::PANICKED }), json!({ "at": at, "wait": "user" }));
-            format!("{say}\n{wait}")
+            Written { lines: format!("{say}\n{wait}"), refusal: None }
         }
-        None => json!({ "end": phrases::PANICKED }).to_string(),
+        None => Written { lines: String::new(), refusal: Some(phrases::PANICKED.to_owned()) },
     })
 }
 
-/// Which lines of a program are in free words, so that the embedded model may have to leave them out, for people.
+/// Which of the author's lines are in free words, so that the embedded model may have to leave them out, for people. (The
+/// library's are not the author's to change.)
 pub fn beyond(program: &Program) -> Option<String> {
     const MAX_SHOWN: usize = 6;
-    let written = program.playbooks.iter().filter(|playbook| playbook.mode == Mode::Steps);
+    let is_own =
+        |playbook: &Playbook| !program.sources.get(playbook.title_span.file).is_some_and(|file| is_library(&file.name));
+    let written = program.playbooks.iter().filter(|playbook| playbook.mode == Mode::Steps && is_own(playbook));
     let lines = written.flat_map(|playbook| playbook.steps.iter().map(move |step| (playbook, step)));
     let in_words = |step: &Step| {
         let condition = matches!(&step.kind, StepKind::Branch { arm, condition: None } if *arm != Arm::Else);

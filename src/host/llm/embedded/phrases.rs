@@ -1,8 +1,5 @@
-//! What the executor says in its own name: every sentence that is no line's, in one place. All of them are texts of a
-//! `say`; what is put in must be [`super::wording::literal`] already.
-
-/// Why a line is left out.
-pub(super) const BEYOND: &str = "it needs a real model";
+//! What the executor says in its own name: every sentence that is no line's, in one place. About itself it speaks to the
+//! author, as the reason for a line that it leaves out or for its refusal, and never to the user.
 
 /// What is done about a line that cannot be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +8,7 @@ pub(super) enum Instead {
     NotSo,
     /// The line is left out.
     LeaveOut,
-    /// The playbook is left.
+    /// Nothing: it must be done.
     Stop,
     /// The loop is left.
     GoOn,
@@ -19,39 +16,37 @@ pub(super) enum Instead {
     Nothing,
 }
 
-/// That a line needs a real model.
-pub(super) fn cannot(line: &str, instead: Instead) -> String {
-    let (verb, so) = match instead {
-        Instead::NotSo => ("judge", "go on as if it were not so"),
-        Instead::LeaveOut => ("do", "leave it out"),
-        Instead::Stop => ("do", "stop here"),
-        Instead::GoOn => ("judge", "do this once and go on"),
-        Instead::Nothing => ("work out", "go on without it"),
-    };
-    format!("(I can't {verb} “{line}” without a real model, so I {so}.)")
+/// That a line needs a language model.
+pub(super) fn cannot(instead: Instead) -> &'static str {
+    match instead {
+        Instead::NotSo => "judging this needs a language model; it counts as false",
+        Instead::LeaveOut => "this needs a language model",
+        Instead::Stop => "this must be done, and it needs a language model",
+        Instead::GoOn => "whether to repeat this needs a language model; once has to do",
+        Instead::Nothing => "working this out needs a language model; there is no value",
+    }
 }
 
 /// That a playbook leaves its way to a model.
-pub(super) fn no_goal(playbook: &str) -> String {
-    format!(
-        "(“{playbook}” has no steps and leaves its way to the model. I am a small built-in one that follows written \
-         steps only; choose a real model for it, as in --model openai:NAME.)"
-    )
-}
+pub(super) const NO_GOAL: &str = "this playbook has no steps, and finding the way needs a language model";
 
-/// Why a program ends that cannot go on.
-pub(super) fn dead_end(playbook: &str) -> String {
-    format!("{playbook} cannot go on without a real model")
-}
+/// That a playbook ends without the value that it must return.
+pub(super) const NO_VALUE: &str = "what this playbook returns needs a language model";
 
-/// Why a program ends before a call.
-pub(super) fn no_argument(callee: &str) -> String {
-    format!("{callee} was not called: something that it needs is not there")
-}
+/// That the interpreter has refused the only way that the executor knows to do a line.
+pub(super) const NO_OTHER_WAY: &str = "doing this in another way needs a language model";
+
+/// The end of a refusal: the next step.
+pub(super) const CHOOSE: &str = "choose one, as in --model openai:NAME (`playhouse doctor` shows which there are)";
 
 /// That what a line needs is not there.
 pub(super) fn missing(names: &str) -> String {
-    format!("I am sorry, something went wrong here: there is no {names}.")
+    format!("there is no {names}")
+}
+
+/// The same where nothing may be done without it.
+pub(super) fn stuck(missing: &str) -> String {
+    format!("{missing}, and going on without it needs a language model")
 }
 
 /// What is said where the executor has panicked.

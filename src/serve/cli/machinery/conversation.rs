@@ -15,7 +15,7 @@ use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::session::Wanted;
 use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
-use crate::serve::cli::machinery::ending::{self, Subject, Told, event_remark};
+use crate::serve::cli::machinery::ending::{self, Subject, Told, event_remark, skipped_remark};
 use crate::serve::cli::machinery::events_file;
 use crate::serve::cli::machinery::terminal::thinking::Thinking;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
@@ -309,6 +309,10 @@ impl Talk<'_> {
             PublicBody::ProgramChanged { files, lines } => {
                 self.end_line().await?;
                 self.console.remark(&changed_remark(files, lines));
+            }
+            PublicBody::LinesSkipped { lines, reason } => {
+                self.end_line().await?;
+                self.console.remark(&skipped_remark(event.playbook.as_deref(), lines, reason.as_deref()));
             }
             PublicBody::CallProgress { value, .. } => {
                 if self.console.is_conversation {

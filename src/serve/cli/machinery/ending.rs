@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::host::events::Summary;
 use crate::host::llm::LeftOver;
 use crate::host::session::Ending;
+use crate::host::text::one_line;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::console::{Console, Exit, count};
 use crate::vm::protocol::fault::{Fault, FaultKind};
@@ -146,6 +147,17 @@ fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
     // As many digits as tell a cheap turn from none.
     parts.extend(summary.cost.map(|cost| format!("cost {cost:.4}")));
     parts.join(", ")
+}
+
+/// Which lines the model leaves out, and why.
+pub(crate) fn skipped_remark(playbook: Option<&str>, lines: &[Arc<str>], reason: Option<&str>) -> String {
+    let of = playbook.map_or(String::new(), |playbook| format!(" of {playbook}"));
+    let why = reason.map_or("the model gave no reason".to_owned(), one_line);
+    let (lines, was) = match lines {
+        [line] => (format!("line {line}"), "was"),
+        lines => (format!("lines {}", lines.join(", ")), "were"),
+    };
+    format!("{lines}{of} {was} left out: {why}")
 }
 
 /// What is to be said of an event that nothing comes of.

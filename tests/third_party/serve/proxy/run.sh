@@ -9,12 +9,8 @@ export XDG_DATA_HOME="$scratch/data" XDG_CONFIG_HOME="$scratch/config"
 
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=desk.example \
     -addext subjectAltName=DNS:desk.example -keyout key.pem -out certificate.pem 2>/dev/null
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
 token=$("$playhouse" serve token new ida 2>/dev/null)
-plain=$(free_port)
-port=$(free_port)
+read -r plain port < <(python3 "$here/../../free_ports.py" 2)
 
 # Each proxy has a server of its own, so that limits begin anew: `before NAME COMMAND…`.
 before() {
@@ -30,7 +26,7 @@ before() {
     python3 client.py "$port" certificate.pem "$token" | tee results || true
     count results
     grep -q ', 0 failed' results || cat "$name.log"
-    kill "$proxy"
+    kill "$proxy" || true
     wait "$proxy" || true
     kill "$server"
     wait "$server" || true

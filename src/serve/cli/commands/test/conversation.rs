@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use similar::TextDiff;
+
 use super::checked::checked;
 use super::compare::{Compared, compare};
 use super::options::Options;
@@ -145,16 +147,18 @@ impl Reporting<'_> {
         self.report.cases.push(CaseReport::failed(case, text, problems));
     }
 
-    /// Writes what happened in the place of what was expected.
+    /// Writes what happened in the place of what was expected, and reports what that changes.
     fn bless(&mut self, path: &Path, test: &TestFile, text: &str, played: &Played) -> Result<(), Failure> {
         let mut blessed = test.clone();
         blessed.bless(&played.stretches);
         let blessed = blessed.render();
         if blessed != text {
             let name = self.name;
-            std::fs::write(path, blessed)
+            std::fs::write(path, &blessed)
                 .map_err(|cause| Failure::failed(format!("{name}: cannot write: {cause}; make it writable")))?;
             self.report.is_blessed = true;
+            let diff = TextDiff::from_lines(text, &blessed);
+            self.report.details.push_str(&diff.unified_diff().context_radius(1).to_string());
         }
         Ok(())
     }
