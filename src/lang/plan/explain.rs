@@ -125,7 +125,7 @@ pub(crate) fn what(plan: &Plan, dialect: Dialect, kind: &InstructionKind) -> Str
             let context = branch
                 .context
                 .as_ref()
-                .map_or(String::new(), |context| format!(", knowing {}", shortened(&value_text(context, dialect))));
+                .map_or(String::new(), |context| format!(", given {}", shortened(&value_text(context, dialect))));
             let (yes, no) = (target(plan, dialect, &branch.if_true), target(plan, dialect, &branch.if_false));
             let prompt = shortened(&value_text(&branch.prompt, dialect));
             format!("if {prompt}{context} then {yes}, else {no}")
