@@ -64,7 +64,7 @@ impl Admin {
     pub fn of(ingress: &str, address: Option<&str>) -> Result<Admin, String> {
         let parse = |text: &str| {
             text.parse::<Url>()
-                .map_err(|error| format!("{text} is no address: {error}; name one such as http://127.0.0.1:9070"))
+                .map_err(|error| format!("{text} is not an address: {error}; give one such as http://127.0.0.1:9070"))
         };
         let address = match address {
             Some(address) => parse(address)?,
@@ -95,8 +95,8 @@ impl Admin {
         match ["Session", "Log", "Directory"].iter().all(|wanted| names.iter().any(|name| name == wanted)) {
             true => Ok(names),
             false => Err(format!(
-                "{uri} offers {}, which is no node of playhouse; name the address of --engine-listen, and use --force \
-                 where the engine knows another one under it",
+                "{uri} offers {}, so it is not a Playhouse node; give the address of --engine-listen, and use --force \
+                 if the engine knows another node under it",
                 names.join(", ")
             )),
         }
@@ -169,7 +169,7 @@ impl Admin {
         let place = &self.address;
         let unreachable = |error: reqwest::Error| {
             format!(
-                "{place}: {}; see that the engine runs there, or name its interface with --admin",
+                "{place}: {}; check that the engine runs there, or give its admin address with --admin",
                 innermost(&error)
             )
         };

@@ -46,8 +46,8 @@ pub enum ImportError {
     },
     /// They are two.
     #[error(
-        "session {session}: {engine} has one with this id whose records are others than those in {store}; keep one of both: \
-         delete the other where it is, or leave this one out by naming those that are to come"
+        "session {session}: {engine} already has a session with this id, and its records differ from those in {store}; \
+         keep one of the two: delete the other, or leave this one out by naming the sessions to import"
     )]
     Differs {
         /// Both.

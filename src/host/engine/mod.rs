@@ -158,13 +158,13 @@ async fn serve_endpoint(endpoint: Endpoint, listener: TcpListener, stop: impl Fu
                 let connection = open.watch(connection.serve_connection(TokioIo::new(stream), endpoint.clone()));
                 tokio::spawn(async move {
                     if let Err(error) = connection.await {
-                        tracing::debug!(%error, "a connection of the engine ends");
+                        tracing::debug!(%error, "a connection from the engine ended");
                     }
                 });
             }
             Err(error) => {
                 // Too many open files, for example: others may close theirs.
-                tracing::warn!(%error, "a connection of the engine cannot be taken");
+                tracing::warn!(%error, "a connection from the engine cannot be accepted");
                 sleep(Duration::from_millis(100)).await;
             }
         }

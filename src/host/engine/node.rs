@@ -88,7 +88,7 @@ impl Engine {
     pub async fn join(options: EngineOptions) -> Result<Arc<Engine>, JournalError> {
         let EngineOptions { ingress: address, node, secret, room } = options;
         let wrong = |why: String| {
-            JournalError::unavailable(address.clone(), "use", why, "name an address such as http://127.0.0.1:8080")
+            JournalError::unavailable(address.clone(), "use", why, "give an address such as http://127.0.0.1:8080")
         };
         let engine = Engine {
             room,
@@ -167,7 +167,7 @@ impl Engine {
             self.waiting.remove(&id);
             visited.map(|visited: Visited| visited.receipt)
         });
-        // What comes first: the node that has the visit says that it is done, or the visit has come to its end.
+        // What comes first: the node that has the visit says that it is done, or the visit has ended.
         let visited = tokio::select! {
             Ok(receipt) = receipt => receipt,
             visited = call => visited.map_err(|_| SessionError::Vanished)??,

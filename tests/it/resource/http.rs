@@ -214,7 +214,7 @@ async fn redirects_are_followed_a_few_times() {
     assert_eq!(member(&nowhere, "status"), Value::Int(302));
     let endless = call(&tools, "HttpGet", &[("url", url("/"))]).await.unwrap_err();
     let host = base(&server).replace("http://", "");
-    assert_eq!(endless, format!("`{host}` redirects again behind 5 redirects (`max_redirects` of the resource)"));
+    assert_eq!(endless, format!("`{host}` redirects again after 5 redirects (`max_redirects` of the resource)"));
     assert_eq!(server.requests().len(), 4 + 1 + 6);
 }
 
@@ -268,5 +268,5 @@ async fn a_resource_that_is_released_asks_nobody() {
     add_http_tools(&tools, std::slice::from_ref(&http)).unwrap();
     http.acquire().await.unwrap();
     http.release().await;
-    assert_eq!(get(&tools, "http://127.0.0.1:9/").await, Err("the HTTP client is not in use".to_owned()));
+    assert_eq!(get(&tools, "http://127.0.0.1:9/").await, Err("the HTTP client is not ready".to_owned()));
 }

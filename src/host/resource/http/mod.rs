@@ -104,7 +104,7 @@ pub enum HttpError {
     #[error("{0}")]
     Refused(#[from] Refusal),
     /// A redirect leads to what will not be asked.
-    #[error("`{from}` redirects to what is refused: {refusal}")]
+    #[error("`{from}` redirects to an address that is refused: {refusal}")]
     RedirectRefused {
         /// The server that redirects.
         from: String,
@@ -141,7 +141,7 @@ impl Http {
         let mut headers = HeaderMap::new();
         for (name, value) in &config.headers {
             let wrong = |part: &str| {
-                ResourceError::new(format!("the {part} of the header `{name}` cannot be sent"), "mend it in `headers`")
+                ResourceError::new(format!("the {part} of the header `{name}` cannot be sent"), "correct it in `headers`")
             };
             let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("name"))?;
             let mut value = HeaderValue::from_str(value).map_err(|_| wrong("value"))?;
@@ -193,7 +193,7 @@ impl Http {
 
     async fn follow(&self, request: HttpRequest, mut url: Url) -> Result<HttpAnswer, HttpError> {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let client = client.ok_or_else(|| HttpError::Failed("the HTTP client is not in use".to_owned()))?;
+        let client = client.ok_or_else(|| HttpError::Failed("the HTTP client is not ready".to_owned()))?;
         let HttpRequest { mut method, headers: mut own, mut body, .. } = request;
         let mut configured = Some(&self.headers);
         for _ in 0..=self.config.max_redirects {
@@ -230,7 +230,7 @@ impl Http {
         }
         let max = self.config.max_redirects;
         Err(HttpError::Failed(format!(
-            "`{}` redirects again behind {max} redirects (`max_redirects` of the resource)",
+            "`{}` redirects again after {max} redirects (`max_redirects` of the resource)",
             shown_host(&url)
         )))
     }
@@ -298,8 +298,8 @@ impl Resource for Http {
         Box::pin(async {
             let client = self.build().map_err(|cause| {
                 ResourceError::new(
-                    format!("no HTTP client can be made: {cause}"),
-                    "look at the certificates of this system, or allow only `http` in `schemes`",
+                    format!("no HTTP client can be created: {cause}"),
+                    "check the certificates of this system, or allow only `http` in `schemes`",
                 )
             })?;
             *self.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
