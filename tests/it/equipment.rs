@@ -104,7 +104,7 @@ fn wrong_ones_name_their_place() {
         (
             "",
             "tools: {a: {accepts: {to: [web]}}}\n",
-            "tool `a`: `web` is no source of values; there are user, code, argument, model and tool",
+            "tool `a`: `web` is not a source of values; the sources are user, code, argument, model and tool",
         ),
         (
             "",

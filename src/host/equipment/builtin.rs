@@ -96,7 +96,7 @@ impl Component for DiskComponent {
         let (disk, command) = (self.disk.clone(), command.to_owned());
         Box::pin(async move {
             let work = tokio::task::spawn_blocking(move || disk_command(&disk, &command, &param));
-            work.await.map_err(|lost| ComponentError::Failed(format!("the file could not be worked on: {lost}")))?
+            work.await.map_err(|lost| ComponentError::Failed(format!("the file could not be processed: {lost}")))?
         })
     }
 }

@@ -198,7 +198,7 @@ fn paths_are_resolved_before_they_are_compared() {
     ] {
         assert_eq!(resolved(path).as_deref(), Ok(expected), "{path}");
     }
-    let outside = "it lies outside of the working directory; paths are relative to it";
+    let outside = "it is outside the working directory; paths are relative to that folder";
     for path in [
         "..",
         "../wd2",

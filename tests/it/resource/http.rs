@@ -180,8 +180,8 @@ async fn headers_that_are_not_the_callers_are_refused_together() {
     assert_eq!(
         fault,
         "`headers.Host` is set by the program itself; `headers.content-length` is set by the program itself; \
-         `headers.x-api-key` is set by the resource; `headers.X\n` is no name of a header; `headers.X-Line` has a \
-         value that no header can have; `headers.X-List` must be text or a number; the parameters are HttpGet(url: \
+         `headers.x-api-key` is set by the resource; `headers.X\n` is not a header name; `headers.X-Line` has a \
+         value that is not allowed in a header; `headers.X-List` must be text or a number; the parameters are HttpGet(url: \
          str, headers: dict)"
     );
 }
@@ -245,7 +245,7 @@ async fn several_resources_are_told_apart() {
     assert_eq!(ask(Value::Null).await, Ok("1".into()));
     assert_eq!(ask("two".into()).await, Ok("2".into()));
     let fault = ask("three".into()).await.unwrap_err();
-    assert!(fault.starts_with("`resource` is no resource that there is; there are `one`, `two`; "), "{fault}");
+    assert!(fault.starts_with("`resource` is not one of the resources; these are `one`, `two`; "), "{fault}");
 }
 
 #[tokio::test]

@@ -360,7 +360,7 @@ async fn several_databases_are_told_apart() {
     assert_eq!(ask("one").await, Ok(value(json!([{"n": 1}]))));
     assert_eq!(ask("two").await, Ok(value(json!([{"n": 0}]))));
     let unknown = ask("three").await.unwrap_err();
-    let expected = "`resource` is no resource that there is; there are `one` (sqlite, read-only), `two` (sqlite); ";
+    let expected = "`resource` is not one of the resources; these are `one` (sqlite, read-only), `two` (sqlite); ";
     assert!(unknown.starts_with(expected), "{unknown}");
     assert_eq!(tools.signatures()[0].effect, EffectClass::Write, "one of them may be written");
 }

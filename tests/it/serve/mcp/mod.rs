@@ -381,7 +381,7 @@ async fn wrong_arguments_are_answered_with_the_cause_and_the_next_step() {
             "Twice",
             json!({"loud": 1, "day": "soon", "what": 2}),
             &[
-                "`what` is no parameter",
+                "`what` is not a parameter",
                 "`word` is missing",
                 "`loud` must be bool",
                 "`day` must be date",
