@@ -120,7 +120,7 @@ impl Index {
             path: shown.clone(),
             fault: IndexFault::IndexUnreadable,
             cause: format!("the index cannot be made: {cause}"),
-            advice: "name a file in a folder that is there with --index".to_owned(),
+            advice: "name a file in an existing folder with --index".to_owned(),
         })?;
         Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
@@ -155,17 +155,17 @@ impl Index {
             }
             (APPLICATION_ID, older) if older < VERSION => refuse(
                 IndexFault::IndexUnreadable,
-                format!("its format is {older}, that of an older playhouse"),
+                format!("its format is {older}, from an older Playhouse"),
                 "remove it and add its documents again",
             ),
             (APPLICATION_ID, newer) => refuse(
                 IndexFault::IndexNewer,
-                format!("its format is {newer}, and this program knows {VERSION}"),
+                format!("its format is {newer}, and this Playhouse reads {VERSION}"),
                 "use a newer playhouse, or remove it and add its documents again",
             ),
             _ => refuse(
                 IndexFault::IndexUnreadable,
-                "this file is no index of documents".to_owned(),
+                "this file is not an index of documents".to_owned(),
                 "name another file with --index",
             ),
         }

@@ -41,7 +41,7 @@ pub struct ComparedCase {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OtherCases {
     /// One has a case that the other one has not.
-    #[error("A and B have other cases: {case} is only in {side}; measure both with the same cases")]
+    #[error("A and B have different cases: {case} is only in {side}; measure both with the same cases")]
     Only {
         /// The case.
         case: String,
@@ -49,7 +49,7 @@ pub enum OtherCases {
         side: &'static str,
     },
     /// A case was changed between them.
-    #[error("{case} was changed between A and B, so it is another case now; measure both again")]
+    #[error("{case} changed between A and B, so they cannot be compared; measure both again")]
     Changed {
         /// The case.
         case: String,

@@ -25,10 +25,10 @@ const MAX_FILES: usize = 10_000;
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// It is not known where it is kept.
-    #[error("where trusted skills are kept is not known; set HOME or XDG_STATE_HOME")]
+    #[error("there is no folder for the list of trusted skills; set HOME or XDG_STATE_HOME")]
     NoPlace,
     /// The file cannot be read or written.
-    #[error("{path}: {cause}; check the path and the rights")]
+    #[error("{path}: {cause}; check the path and its permissions")]
     Io {
         /// The file.
         path: PathBuf,
@@ -225,7 +225,7 @@ impl TrustFile {
 /// Where a link leads, by its path in the folder.
 fn link(root: &Path, path: &Path) -> Result<String, TrustError> {
     let target = path.canonicalize();
-    let target = target.map_err(|_| refused(path, "this link leads nowhere; take it out of the skill"))?;
+    let target = target.map_err(|_| refused(path, "this link leads nowhere; remove it from the skill"))?;
     match target.strip_prefix(root) {
         Ok(inside) => Ok(format!("link to {}", inside.display())),
         Err(_) => Err(refused(
