@@ -144,7 +144,7 @@ impl Server<'_> {
                 let edited = self.documents.edit(&uri, document.version, changes, self.editor.columns);
                 let Some((name, is_made)) = edited else { return };
                 if !is_made {
-                    tracing::warn!(name, "an edit lies outside of the text; the whole is waited for");
+                    tracing::warn!(name, "an edit is outside the text; waiting for the whole text");
                 }
                 self.programs.edited(name);
             }
