@@ -87,7 +87,7 @@ pub struct SkillText {
     pub delegate: Option<PlaybookId>,
 }
 
-/// How a program wants a skill to run (docs/skills.md, "What is read of it"). It says so where it names the skill, for its text
+/// How a program wants a skill to run (docs/skills.md, "How a skill is read"). It says so where it names the skill, for its text
 /// alone is what a session can be replayed with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkillRun {

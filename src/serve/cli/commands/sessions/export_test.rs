@@ -223,7 +223,7 @@ impl Unsaid {
         let Unsaid { seq, what, rest } = self;
         let rest = rest
             .filter(|rest| *rest < seq)
-            .map_or_else(String::new, |rest| format!("; --until {rest} ends where it waited last before that"));
+            .map_or_else(String::new, |rest| format!("; --until {rest} ends where the program last waited before that"));
         format!("at {seq} {what}{rest}; playhouse sessions replay {} --from {seq} shows it", begun.session)
     }
 }
