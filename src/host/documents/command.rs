@@ -12,7 +12,7 @@ use crate::host::sandbox::{Available, Ended, Finished, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::host::text::shorten;
 
-/// What makes texts of files that are none.
+/// Commands that turn other files into text.
 #[derive(Clone, Debug, Default)]
 pub struct Extractors {
     /// Extractors by the ending of a file in lower case: `pdf` has `["pdftotext", "-layout", "{file}", "-"]`.

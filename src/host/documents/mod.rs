@@ -153,7 +153,7 @@ impl Index {
         opened.map(|connection| index(connection, folder)).map_err(|cause| fault(&shown, &cause))
     }
 
-    /// Has these commands make texts of files that are none.
+    /// Uses these commands to turn other files into text.
     pub fn extract_by(&mut self, commands: Extractors) {
         self.commands = commands;
     }

@@ -80,7 +80,7 @@ impl Index {
     /// Opens an index to search it.
     ///
     /// # Errors
-    /// It is not there, is none, or is a newer program's.
+    /// It does not exist, is not an index, or was made by a newer program.
     pub fn open(path: &Path) -> Result<Index, IndexError> {
         if path.exists() {
             return Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
@@ -96,7 +96,7 @@ impl Index {
     /// Opens an index to change it.
     ///
     /// # Errors
-    /// It is not there, is none, or is a newer program's.
+    /// It does not exist, is not an index, or was made by a newer program.
     pub fn open_to_write(path: &Path) -> Result<Index, IndexError> {
         Index::open(path)?;
         Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
@@ -105,7 +105,7 @@ impl Index {
     /// Opens an index to change it; one that is not there is made, for its owner only.
     ///
     /// # Errors
-    /// It cannot be made, is none, or is a newer program's.
+    /// It cannot be created, is not an index, or was made by a newer program.
     pub fn create(path: &Path) -> Result<Index, IndexError> {
         if path.exists() {
             return Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_WRITE);

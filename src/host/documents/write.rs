@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 10 << 20;
 /// Bytes at the beginning of a file among which a zero says that it is no text.
 const BEGINNING: usize = 8_192;
 
-/// What came of an update.
+/// The result of an update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     /// Documents that are new.
@@ -34,7 +34,7 @@ pub struct Update {
     pub removed: usize,
     /// Documents that are as they were.
     pub unchanged: usize,
-    /// Files that are no texts, or too large, or lead out of the index's folder.
+    /// Files that are not text, or too large, or outside the index's folder.
     pub left_out: usize,
     /// Files that cannot be read as what they are, and why.
     pub unreadable: Vec<(String, String)>,

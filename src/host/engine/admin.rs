@@ -16,20 +16,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Where it is, if nothing else is said.
 const PORT: u16 = 9070;
 
-/// The interface.
+/// The engine's admin interface.
 pub struct Admin {
     client: Client,
     address: Url,
 }
 
-/// How the engine is.
+/// The engine's status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// The addresses at which nodes are registered.
     pub deployments: Vec<String>,
     /// How many sessions each node has at this moment.
     pub held: BTreeMap<String, usize>,
-    /// Visits that have failed and are tried again, or wait for somebody.
+    /// Visits that have failed and are being retried, or wait for an operator.
     pub stuck: Vec<Stuck>,
 }
 
@@ -41,13 +41,13 @@ pub struct Stuck {
     /// The session.
     #[serde(rename = "target_service_key")]
     pub session: String,
-    /// `backing-off`: it is tried again; `paused`: it waits for somebody.
+    /// `backing-off`: it will be retried; `paused`: it waits for an operator.
     #[serde(rename = "status")]
     pub state: String,
     /// How often it was tried.
     #[serde(rename = "retry_count", default)]
     pub attempts: u64,
-    /// What was wrong the last time.
+    /// The last error.
     #[serde(rename = "last_failure", default, deserialize_with = "text_or_none")]
     pub why: String,
 }
@@ -57,7 +57,7 @@ fn text_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Str
 }
 
 impl Admin {
-    /// That of the engine whose ingress is there.
+    /// The admin interface of the engine with this ingress.
     ///
     /// # Errors
     /// An address cannot be used, in words.
@@ -102,7 +102,7 @@ impl Admin {
         }
     }
 
-    /// How the engine is.
+    /// Asks for the engine's status.
     ///
     /// # Errors
     /// It cannot be reached; in words.
@@ -127,7 +127,7 @@ impl Admin {
         Ok(Status { deployments: uris.map(str::to_owned).collect(), held, stuck })
     }
 
-    /// Has paused visits of a session go on: how many there are.
+    /// Resumes a session's paused visits, and returns how many there were.
     ///
     /// # Errors
     /// The engine cannot be reached; in words.

@@ -89,10 +89,10 @@ impl Engine {
         Arc::new(LogStore { engine: self.clone() })
     }
 
-    /// Sees to it that keys are some.
+    /// Checks that keys are valid.
     ///
     /// # Errors
-    /// One is none, in words.
+    /// One is invalid; in words.
     pub fn check_keys(keys: &[String]) -> Result<(), String> {
         with_keys(Endpoint::builder(), keys).map(|_| ())
     }
@@ -101,7 +101,7 @@ impl Engine {
     /// this node keeps sessions and visits none: other nodes do.
     ///
     /// # Errors
-    /// A key is none, in words.
+    /// A key is invalid; in words.
     pub async fn serve(
         self: Arc<Self>,
         residents: Option<&Arc<Residents>>,

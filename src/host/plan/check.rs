@@ -18,7 +18,7 @@ pub struct Checked {
     pub text: String,
     /// The plan in that text.
     pub plan: Plan,
-    /// Findings that are no errors, rendered.
+    /// Findings that are not errors, rendered.
     pub warnings: String,
 }
 

@@ -16,7 +16,7 @@ use crate::host::directory::WorkingDirectory;
 use crate::host::keys::count;
 use crate::host::resource::{Label, Resource, ResourceError};
 
-/// What can be configured of a disk.
+/// The configuration of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiskConfig {
@@ -24,7 +24,7 @@ pub struct DiskConfig {
     pub path: String,
     /// Whether nothing may be written.
     pub read_only: bool,
-    /// Bytes that a file may have.
+    /// The most bytes that a file may have.
     #[serde(deserialize_with = "count")]
     pub max_bytes: usize,
 }
@@ -53,8 +53,8 @@ impl Disk {
     /// The bytes of a file.
     ///
     /// # Errors
-    /// In words for the program's model, like all errors here: it is not there, too large, no file, or lies outside of
-    /// the folder or in a reserved one.
+    /// In words for the program's model, like all errors here: it is not there, too large, not a file, or outside the
+    /// folder or in a reserved one.
     pub fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         let fault = |cause: io::Error| explain("read", path, &cause);
         let file = self.open(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(fault)?;

@@ -21,7 +21,7 @@ const VERSION: u32 = 1;
 /// More files are no skill's.
 const MAX_FILES: usize = 10_000;
 
-/// Why nothing can be said about trust; each with the next step.
+/// Why trust cannot be determined; each with the next step.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// It is not known where it is kept.
@@ -57,7 +57,7 @@ pub enum TrustError {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents(BTreeMap<String, String>);
 
-/// How somebody stands to a skill.
+/// Whether a skill is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It is as it was when it was trusted.
@@ -86,7 +86,7 @@ struct Wire {
 }
 
 impl Contents {
-    /// What stands in a folder now.
+    /// The contents of a folder now.
     ///
     /// # Errors
     /// Something cannot be read, is neither a file nor a folder, or is a link that leads out.
@@ -146,7 +146,7 @@ impl Contents {
 }
 
 impl Trusted {
-    /// How somebody stands to the skill in a folder.
+    /// Whether the skill in a folder is trusted.
     pub fn standing(&self, folder: &Path) -> Standing {
         let now = canonical(folder).and_then(|root| Ok((key(&root)?, Contents::of(&root)?)));
         let (key, now) = match now {
@@ -191,7 +191,7 @@ impl TrustFile {
         Ok(Trusted(wire.skills))
     }
 
-    /// Keeps that a folder is trusted with these contents, which somebody has seen. Who does the same meanwhile waits.
+    /// Keeps that a folder is trusted with these contents, which somebody has seen. Concurrent callers wait.
     ///
     /// # Errors
     /// The file cannot be written, or is damaged: then it stays as it is.

@@ -44,7 +44,7 @@ pub struct Step {
     pub node: NodeId,
     /// What is done there, in one line.
     pub does: String,
-    /// Where the plan goes on, or what is made of it: labels. A target that is computed is left out, the end too.
+    /// Where the plan continues, or which aliases use this one: labels. Computed targets and the end are left out.
     pub then: Vec<Arc<str>>,
 }
 

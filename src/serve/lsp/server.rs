@@ -28,7 +28,7 @@ use crate::serve::lsp::programs::Programs;
 use crate::serve::lsp::registration::Registration;
 use crate::serve::lsp::workspace::Workspace;
 
-/// A connection that cannot go on.
+/// A connection that cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// What the editor sends is not the protocol.

@@ -74,7 +74,7 @@ fn find(history: &History, wanted: &str) -> Result<Why, String> {
     })
 }
 
-/// All triggers, one line each: how they stand and what came of them last.
+/// All triggers, one line each: their state and last verdict.
 pub fn all(all: &[Why]) -> String {
     if all.is_empty() {
         return "the program has no triggers\n".to_owned();

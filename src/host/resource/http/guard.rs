@@ -9,7 +9,7 @@ use reqwest::Url;
 use crate::host::resource::ResourceError;
 use crate::host::resource::http::addresses::{innermost, special};
 
-/// What may be asked. Nothing is allowed that nobody has named.
+/// Which servers may be called. Nothing is allowed unless it is named.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     hosts: Vec<AllowedHost>,
@@ -40,7 +40,7 @@ enum AllowedPort {
     All,
 }
 
-/// Why a server is not asked.
+/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It is no URL.
@@ -86,7 +86,7 @@ impl Guard {
     /// (`127.0.0.0/8`, `::1`), schemes.
     ///
     /// # Errors
-    /// One of them is none.
+    /// One of them is invalid.
     pub fn new(hosts: &[String], networks: &[String], schemes: &[String]) -> Result<Guard, ResourceError> {
         let hosts = hosts.iter().map(|text| allowed_host(text)).collect::<Result<Vec<_>, _>>()?;
         if hosts.is_empty() {

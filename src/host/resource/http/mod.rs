@@ -22,14 +22,14 @@ use crate::host::resource::{Label, Resource, ResourceError};
 use crate::host::secrets::Secrets;
 use crate::value::Value;
 
-/// What can be configured of an HTTP client.
+/// The configuration of an HTTP client.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpConfig {
-    /// The servers that may be asked; without one nothing can ([`Guard::new`]).
+    /// The servers that may be called; without any, no request is possible ([`Guard::new`]).
     #[serde(deserialize_with = "texts")]
     pub hosts: Vec<String>,
-    /// Networks whose addresses may be asked although they are not of the open internet.
+    /// Networks whose addresses may be called although they are not on the open internet.
     #[serde(deserialize_with = "texts")]
     pub networks: Vec<String>,
     /// `http`, `https` or both.
@@ -41,7 +41,7 @@ pub struct HttpConfig {
     /// How long a request may take, redirects and body included.
     #[serde(deserialize_with = "seconds")]
     pub timeout: Duration,
-    /// Bytes that a body may have.
+    /// The most bytes that a body may have.
     #[serde(deserialize_with = "count")]
     pub max_bytes: usize,
     /// How many redirects are followed.
