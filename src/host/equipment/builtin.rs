@@ -106,7 +106,7 @@ fn disk_command(disk: &Disk, command: &str, param: &Value) -> Result<Value, Comp
     let result = |name: &str, value: Value| Value::map([(name.into(), value)].into_iter().collect());
     let done = match command {
         "read" => disk.read(path).and_then(|bytes| {
-            let text = String::from_utf8(bytes).map_err(|_| format!("cannot read `{path}`: it is no text"))?;
+            let text = String::from_utf8(bytes).map_err(|_| format!("cannot read `{path}`: it is not text"))?;
             Ok(result("text", Value::from(text)))
         }),
         "write" => {

@@ -39,8 +39,7 @@ impl Server {
         let mut config = Config::from_str(&settings.url).map_err(|_| {
             ResourceError::new(
                 "its `url` cannot be read",
-                "write `postgres://user:password@host:port/database`; in a password, percent-encode `@`, `:`, `/` and \
-                 `%`",
+                "write `postgres://user:password@host:port/database`; in a password, percent-encode `@`, `:`, `/` and `%`",
             )
         })?;
         if config.get_hosts().is_empty() {
