@@ -72,7 +72,11 @@ fn all_forms_are_read() {
 fn wrong_ones_name_their_place() {
     let table = [
         ("[plugins]\ndice = 3", "", "plugin `dice`: it must be a map, as in `NAME: {path: FOLDER, config: {…}}`"),
-        ("[plugins]\n\"my dice\" = \"x\"", "", "plugin `my dice`: `my dice` is not a name; use letters, digits and `_`"),
+        (
+            "[plugins]\n\"my dice\" = \"x\"",
+            "",
+            "plugin `my dice`: `my dice` is not a name; use letters, digits and `_`",
+        ),
         ("", "plugins: {dice: {pth: x}}\n", "plugin `dice`: unknown key `pth`; did you mean `path`?"),
         (
             "",

@@ -62,8 +62,9 @@ fn a_plan_that_cannot_be_run_says_why() {
     let done = done.stderr_contains("--arg town: trip has no such parameter; it has: city");
     // Nothing runs that check refuses.
     let done = done.then().line("run order.jmp.json").stdout("").code(2);
-    let done =
-        done.stderr_contains("error[plan-unknown-callee]: there is no tool, playbook or plan `GetOrder`\n --> order.jmp.json:2:59");
+    let done = done.stderr_contains(
+        "error[plan-unknown-callee]: there is no tool, playbook or plan `GetOrder`\n --> order.jmp.json:2:59",
+    );
     // The embedded model says itself that it judges nothing.
     let done = done.then().line("run order.jmp.json --tools tools.json --model embedded --arg order_id=7").code(1);
     done.stderr_contains("the embedded model only follows playbooks; plans and");
@@ -181,7 +182,8 @@ fn without_a_usable_plan_nothing_is_written() {
         done.stderr_contains("error: there is no plan: the model was asked 3 times, and no reply could be used;");
     done.stderr_contains(" --> new.json:1:1\n");
     let done = generate(&[&bad()], "--attempts 1").stdout("").code(1);
-    done.stderr_contains("there is no tool, playbook or plan `GetOdrer`").stderr_contains("the model was asked 1 time,");
+    done.stderr_contains("there is no tool, playbook or plan `GetOdrer`")
+        .stderr_contains("the model was asked 1 time,");
     let done = generate(&["  "], "--attempts 1").stdout("").code(1);
     done.stderr_contains("the reply is empty");
     let done = generate(&[], "").stdout("").code(1);

@@ -105,8 +105,9 @@ pub enum MeasuredError {
         cause: String,
     },
     /// A newer one.
-    #[error("{path}: this was measured by a newer Playhouse (format {version}, this one reads {VERSION}); use that \
-             one")]
+    #[error(
+        "{path}: this was measured by a newer Playhouse (format {version}, this one reads {VERSION}); use that one"
+    )]
     Newer {
         /// The file.
         path: PathBuf,

@@ -49,8 +49,9 @@ impl Tool for LlmGenerate {
     fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
         Box::pin(async move {
             let Some(llm) = context.llm else {
-                return ToolOutcome::Error(format!("`{LLM_GENERATE}` asks a session's model, and there is no session \
-                                                   here"));
+                return ToolOutcome::Error(format!(
+                    "`{LLM_GENERATE}` asks a session's model, and there is no session here"
+                ));
             };
             match ask(&*llm, request_of(&arguments), Retries::default()).await {
                 Ok((text, usage)) => ToolOutcome::Written { text, usage },

@@ -121,7 +121,8 @@ impl Check<'_> {
         let missing: Vec<&str> =
             required.map(|parameter| &*parameter.name).filter(|name| !given.contains(name)).collect();
         if !missing.is_empty() {
-            let message = format!("the call to `{name}` is missing {}", listed(missing.iter().copied().take(MAX_LISTED)));
+            let message =
+                format!("the call to `{name}` is missing {}", listed(missing.iter().copied().take(MAX_LISTED)));
             self.diagnostics.push(Diagnostic::error("plan-missing-argument", call.callee_span, message));
         }
     }

@@ -148,9 +148,9 @@ pub fn parse(
                 break;
             }
         } else if let Event::Anchor(_, name) = event {
-            let message =
-                format!("YAML anchors (`&{name}`) are not supported; write the value out, or put literal text in \
-                         quotes");
+            let message = format!(
+                "YAML anchors (`&{name}`) are not supported; write the value out, or put literal text in quotes"
+            );
             builder.refuse(range, "yaml-anchor", message);
         } else if matches!(event, Event::Alias(_) | Event::UnresolvedAlias(_)) {
             let span = builder.span(range.clone());

@@ -134,9 +134,7 @@ impl Lists {
             Entry::Value(label, inner) if label == name => inner.owner.map(|owner| (owner, inner.value)),
             Entry::Value(..) | Entry::Row(_) => None,
         });
-        found.ok_or_else(|| {
-            Refusal::new(RefusalKind::Value, format!("{name} cannot be set; set a variable"))
-        })
+        found.ok_or_else(|| Refusal::new(RefusalKind::Value, format!("{name} cannot be set; set a variable")))
     }
 
     fn variable(&mut self, entry: Entry) -> Json {

@@ -99,9 +99,7 @@ impl Told {
             State::Approval => Told {
                 status: "approval",
                 question: Some(A_COLLEAGUE.to_owned()),
-                next: Some(format!(
-                    "Tell the user. To learn the outcome, call `wait` with the session {session}."
-                )),
+                next: Some(format!("Tell the user. To learn the outcome, call `wait` with the session {session}.")),
                 ..told
             },
             State::Speaking | State::Timer | State::Interrupted => told,

@@ -66,8 +66,8 @@ impl TurnStep<'_> {
                         }
                         Spoken::Unknown => {
                             text.push_str(&source);
-                            let cause = format!("`{source}` in `say` is not a visible variable; it was said as \
-                                                 written");
+                            let cause =
+                                format!("`{source}` in `say` is not a visible variable; it was said as written");
                             self.interpreter.ignore(cause);
                         }
                         Spoken::Pending(name) => {

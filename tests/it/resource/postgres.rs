@@ -188,8 +188,7 @@ async fn a_read_only_database_is_only_read() {
         ["SET", "BEGIN", "COMMIT", "COPY", "DO", "CALL", "LISTEN", "PREPARE", "VACUUM", "LOCK", "GRANT", "RESET"]
     {
         let refused = query(&tools, &format!("{word} x"), json!([])).await.unwrap_err();
-        let expected =
-            format!("statements that begin with {word} are refused; use SELECT, WITH, VALUES, TABLE, ");
+        let expected = format!("statements that begin with {word} are refused; use SELECT, WITH, VALUES, TABLE, ");
         assert!(refused.starts_with(&expected), "{refused}");
     }
     let lifted = "SELECT set_config('transaction_read_only', 'off', true)";

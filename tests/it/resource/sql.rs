@@ -313,8 +313,7 @@ async fn files_are_made_and_found() {
         ..SqliteConfig::new(path)
     };
     let try_open = async |path: &str, write, init| open(&folder, "shop", config(path, write, init)).await.map(|_| ());
-    let outside =
-        "it is outside the working directory; `path` is a file below the working directory, or `:memory:`";
+    let outside = "it is outside the working directory; `path` is a file below the working directory, or `:memory:`";
     let refused = [
         ("../outside.db", format!("`../outside.db` cannot be opened: {outside}")),
         ("link.db", format!("`link.db` cannot be opened: {outside}")),
@@ -328,9 +327,7 @@ async fn files_are_made_and_found() {
     assert!(try_open("text.db", true, None).await.unwrap_err().contains("file is not a database"));
     let missing = try_open("data/new.db", false, None).await.unwrap_err();
     assert!(missing.starts_with("there is no database `data/new.db`; name an existing one"), "{missing}");
-    assert!(
-        try_open("data/new.db", false, Some("../outside.sql")).await.unwrap_err().contains("outside the working")
-    );
+    assert!(try_open("data/new.db", false, Some("../outside.sql")).await.unwrap_err().contains("outside the working"));
     let broken = try_open("data/new.db", false, Some("broken.sql")).await.unwrap_err();
     assert!(broken.starts_with("the statements of `broken.sql` fail: no such table: u"), "{broken}");
     assert!(std::fs::read_dir(folder.join("data")).unwrap().next().is_none(), "nothing is left behind");

@@ -66,9 +66,7 @@ async fn no_redirect_leads_to_what_is_not_allowed() {
         ),
         (
             "/user",
-            format!(
-                "{refused}a URL with a user name or a password is refused; put keys into the resource's `headers`"
-            ),
+            format!("{refused}a URL with a user name or a password is refused; put keys into the resource's `headers`"),
         ),
         ("/file", format!("{refused}`file` is not allowed; the resource allows http, https (`schemes`)")),
         ("/chain", format!("{refused}127.0.0.2 is {LOOPBACK}")),

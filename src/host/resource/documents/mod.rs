@@ -50,9 +50,11 @@ impl Documents {
             (None, []) => {
                 Err("it has no `path`, as in `config: {path: handbook.index}`, and no `documents`".to_owned())
             }
-            (Some(_), [_, ..]) => Err("it has both `path` and `documents`; an index in a file gets its documents from \
-                                       `playhouse index add`"
-                .to_owned()),
+            (Some(_), [_, ..]) => {
+                Err("it has both `path` and `documents`; an index in a file gets its documents from \
+                     `playhouse index add`"
+                    .to_owned())
+            }
             _ => {
                 let store = Mutex::default();
                 Ok(Documents { label, working_directory, folder, config, make_embedder, store })

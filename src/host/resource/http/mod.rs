@@ -141,7 +141,10 @@ impl Http {
         let mut headers = HeaderMap::new();
         for (name, value) in &config.headers {
             let wrong = |part: &str| {
-                ResourceError::new(format!("the {part} of the header `{name}` cannot be sent"), "correct it in `headers`")
+                ResourceError::new(
+                    format!("the {part} of the header `{name}` cannot be sent"),
+                    "correct it in `headers`",
+                )
             };
             let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("name"))?;
             let mut value = HeaderValue::from_str(value).map_err(|_| wrong("value"))?;

@@ -327,7 +327,9 @@ fn explain(watch: &Watch, sql: &str, error: &rusqlite::Error) -> SqlError {
             return SqlError::Unavailable(format!("another process is writing to the database: {error}"));
         }
         (Some(ErrorCode::OperationInterrupted), _) => "the statement was cancelled".to_owned(),
-        (_, rusqlite::Error::MultipleStatement) => "`sql` has more than one statement; make one call for each".to_owned(),
+        (_, rusqlite::Error::MultipleStatement) => {
+            "`sql` has more than one statement; make one call for each".to_owned()
+        }
         (_, rusqlite::Error::SqlInputError { msg, offset, .. }) => match usize::try_from(*offset) {
             Ok(offset) => format!("SQLite: {msg} ({})", place(sql, offset)),
             Err(_) => format!("SQLite: {msg}"),

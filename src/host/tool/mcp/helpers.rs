@@ -62,8 +62,9 @@ impl Work {
     fn summary(self) -> &'static str {
         match self {
             Work::ListResources => "Lists the resources of the server, and templates for addresses of more.",
-            Work::ReadResource => "Returns the content of a resource of the server: its text, or a list of several \
-                                   parts.",
+            Work::ReadResource => {
+                "Returns the content of a resource of the server: its text, or a list of several parts."
+            }
             Work::ListPrompts => "Lists the prompts of the server with their arguments.",
             Work::GetPrompt => "Returns the messages of a prompt of the server.",
         }

@@ -18,8 +18,12 @@ const MAX_SHOWN: usize = 200;
 pub(super) fn signature(path: Parameter) -> ToolSignature {
     let old = parameter("old", TypeKind::Str, None, "the exact text to replace, with all of its spaces and line ends");
     let new = parameter("new", TypeKind::Str, None, "what to put in its place");
-    let all = parameter("all", TypeKind::Bool, Some(Value::Bool(false)), "true: replace it everywhere; else it must \
-                                                                          occur once");
+    let all = parameter(
+        "all",
+        TypeKind::Bool,
+        Some(Value::Bool(false)),
+        "true: replace it everywhere; else it must occur once",
+    );
     let summary = "Replaces text in a file in the working directory, and returns the number of replacements.";
     tool("EditFile", vec![path, old, new, all], TypeKind::Int, summary, EffectClass::Write)
 }
@@ -42,9 +46,7 @@ pub(super) fn edit(
         0 => return fault(&missing(&before, old)),
         1 => {}
         n if !is_all => {
-            return fault(&format!(
-                "`old` occurs {n} times; give more of the text around the one you mean, or `all`"
-            ));
+            return fault(&format!("`old` occurs {n} times; give more of the text around the one you mean, or `all`"));
         }
         _ => {}
     }
@@ -62,8 +64,10 @@ fn missing(text: &str, old: &str) -> String {
         None => "`old` does not occur, and no line is like it; load the file and copy from it".to_owned(),
         Some((near, line)) => {
             let near = shorten(&near, MAX_SHOWN);
-            format!("`old` does not occur exactly like this; the nearest is line {line}: `{near}`. Spaces and line \
-                     ends count")
+            format!(
+                "`old` does not occur exactly like this; the nearest is line {line}: `{near}`. Spaces and line \
+                 ends count"
+            )
         }
     }
 }

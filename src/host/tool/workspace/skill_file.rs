@@ -36,8 +36,7 @@ impl Tool for ReadSkillFile {
             parameter("from", TypeKind::Int, Some(Value::Int(1)), "the first line to read"),
             parameter("lines", TypeKind::Int, Some(Value::Int(N_LINES)), "how many lines to read"),
         ];
-        let summary =
-            "Reads a file that belongs to the running skill: its text counts as the skill's own.";
+        let summary = "Reads a file that belongs to the running skill: its text counts as the skill's own.";
         tool(READ_SKILL_FILE, parameters, TypeKind::Str, summary, EffectClass::ReadOnly)
     }
 

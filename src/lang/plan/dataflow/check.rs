@@ -38,9 +38,9 @@ pub(super) fn never_evaluated(aliases: &[Alias]) -> impl Iterator<Item = Diagnos
         if is_name(&alias.name) {
             warning
         } else {
-            warning
-                .with_note("no expression can name it: names have letters, digits, `_` and `$`, and do not begin with \
-                            a digit")
+            warning.with_note(
+                "no expression can name it: names have letters, digits, `_` and `$`, and do not begin with a digit",
+            )
         }
     })
 }

@@ -264,8 +264,8 @@ impl<'t> Decoder<'t> {
         let written = written.iter().filter_map(|&index| Some((entries[index].seq_no?, entries[index].seq_span)));
         let mut pairs = written.clone().zip(written.skip(1));
         if let Some(((before, _), (behind, place))) = pairs.find(|(before, behind)| before.0 > behind.0) {
-            let message = format!("seq_no {behind} comes after {before}: instructions run in the order of their \
-                                   numbers");
+            let message =
+                format!("seq_no {behind} comes after {before}: instructions run in the order of their numbers");
             self.diagnostics.push(Diagnostic::note("plan-order", place, message));
         }
         if self.dialect == Dialect::Jmp && is_main {

@@ -89,7 +89,8 @@ impl<'a> Reader<'a> {
         let text_before = self.text_before.take();
         self.resume = text_before.unwrap_or(start);
         if start == self.text.len() {
-            let message = format!("the text ends here, but this {} is not closed", if in_list { "list" } else { "object" });
+            let message =
+                format!("the text ends here, but this {} is not closed", if in_list { "list" } else { "object" });
             return Err(Box::new(self.fault(self.at, self.at, message).with_place(open, "it begins here")));
         }
         let (token, end) = self.token(start)?;

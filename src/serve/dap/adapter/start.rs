@@ -84,10 +84,10 @@ impl Adapter {
 
     fn must_be_free(&self) -> Result<(), Refusal> {
         match &self.program {
-            Some(_) => {
-                Err(Refusal::new(RefusalKind::State, "a program is already being debugged here; use another \
-                                                      connection"))
-            }
+            Some(_) => Err(Refusal::new(
+                RefusalKind::State,
+                "a program is already being debugged here; use another connection",
+            )),
             None => Ok(()),
         }
     }

@@ -53,8 +53,11 @@ impl PlanContext<'_> {
             Some(variable) => Ok(&variable.value),
             None => {
                 let set: Vec<&str> = scope.iter().map(|(name, _)| &**name).take(20).collect();
-                let there =
-                    if set.is_empty() { "nothing is set".to_owned() } else { format!("these are set: {}", set.join(", ")) };
+                let there = if set.is_empty() {
+                    "nothing is set".to_owned()
+                } else {
+                    format!("these are set: {}", set.join(", "))
+                };
                 let is_given = self.core.origin == FrameOrigin::Begin
                     && self.source.parameters.iter().any(|parameter| **parameter == *name);
                 let give = if is_given { format!("; set it with --arg {name}=value") } else { String::new() };
