@@ -553,7 +553,7 @@ fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigEr
     let (kind, rest) = id.split_once(':').unwrap_or((id, ""));
     match (kind, rest) {
         ("embedded", "") if id == kind => Ok(ModelId::Embedded),
-        ("embedded", _) => Err(wrong("the embedded model has no weights any more; write embedded, without a colon")),
+        ("embedded", _) => Err(wrong("the embedded model no longer has weights; write embedded, without a colon")),
         ("openai" | "script" | "replay", "") => Err(wrong("a name must follow the colon, as in openai:NAME")),
         ("openai", name) => Ok(ModelId::OpenAi(name.to_owned())),
         ("script", path) => Ok(ModelId::Script(folder.join(path))),

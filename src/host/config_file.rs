@@ -62,7 +62,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// What is said of `[embedded]`, which named and fetched weights.
-const NO_WEIGHTS: &str = "the embedded model has no weights any more; remove the table `[embedded]`, and name a real \
+const NO_WEIGHTS: &str = "the embedded model no longer has weights; remove the table `[embedded]`, and name a real \
                           model with `model` if you want one";
 
 /// What a configuration file says. Times are written in seconds (`yield_grace = 1.5`).

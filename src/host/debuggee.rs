@@ -355,7 +355,7 @@ impl Debuggee {
         let view = self.view().await.map_err(|error| DebugError::Refused(error.to_string()))?;
         let of_frame = frame.map(|id| view.stack.iter().find(|known| known.id == id));
         match of_frame {
-            Some(None) => return Err(DebugError::Refused("this frame is not on the stack any more".to_owned())),
+            Some(None) => return Err(DebugError::Refused("this frame is no longer on the stack".to_owned())),
             Some(Some(known))
                 if known.language.is_some() && !known.variables.iter().any(|kept| *kept.name == *name) =>
             {
@@ -387,7 +387,7 @@ impl Debuggee {
         let here = self.remember().await?;
         let Some(timeline) = &self.timeline else { return Ok(()) };
         let Some(point) = first_line(timeline, here, |line| line.frame == frame)? else {
-            return Err(DebugError::Refused("this frame has not begun yet, so that it cannot begin anew".to_owned()));
+            return Err(DebugError::Refused("this frame has not begun yet, so it cannot start again".to_owned()));
         };
         self.standing = Standing::Past(Box::new(timeline.at(point)?));
         self.fork(Vec::new(), Reason::Restart).await
@@ -403,7 +403,7 @@ impl Debuggee {
     /// that was debugged is stopped; it can be resumed.
     async fn fork(&mut self, edits: Vec<Edit>, reason: Reason) -> Result<(), DebugError> {
         let (Standing::Past(moment), Some(timeline)) = (&self.standing, &self.timeline) else {
-            return Err(DebugError::Refused("there is no past to go on from".to_owned()));
+            return Err(DebugError::Refused("there is no past to continue from".to_owned()));
         };
         let Some(launcher) = self.launcher.clone() else {
             return Err(DebugError::Refused(format!(

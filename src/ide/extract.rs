@@ -122,7 +122,7 @@ impl View {
             return Err("these lines begin with an `Otherwise` without its `If`".to_owned());
         }
         if lines.leave_a_loop() {
-            return Err("one of these lines leaves a loop, or goes on with one, that is not among them".to_owned());
+            return Err("one of these lines leaves or continues a loop that is not among them".to_owned());
         }
         if playbook.tools != ToolList::default() || !playbook.strict {
             return Err("`tools` or `strict` of this playbook would not hold for these lines".to_owned());
@@ -131,7 +131,7 @@ impl View {
         let returns = all.iter().any(|line| matches!(line.kind, StepKind::Return(_)));
         match exits.as_slice() {
             [_, _, ..] => return Err("these lines lead to several places".to_owned()),
-            [_] if returns => return Err("a `Return` stands on some ways through these lines only".to_owned()),
+            [_] if returns => return Err("only some paths through these lines reach a `Return`".to_owned()),
             [_] | [] => {}
         }
         let (given, result) = self.passed(lines, &exits)?;

@@ -100,14 +100,14 @@ impl View {
             Symbol::Own(..) | Symbol::Shared(..) => {
                 let name = new.strip_prefix('$').unwrap_or(new);
                 if name.is_empty() || scan_name(name) != name.len() {
-                    return Err(format!("`{new}` is no name of a variable; write letters, digits and `_`"));
+                    return Err(format!("`{new}` is not a variable name; write letters, digits and `_`"));
                 }
                 (name.into(), name.into())
             }
             Symbol::Agent(_) | Symbol::Playbook(_) | Symbol::Callable(_) => {
                 let name = identifier(new);
                 if name.is_empty() || new.contains(['\n', '(', ')', '#', '`', '*', '[', ']']) {
-                    return Err(format!("`{new}` is no title; write words"));
+                    return Err(format!("`{new}` is not a title; write words"));
                 }
                 (name.into(), new.into())
             }

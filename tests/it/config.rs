@@ -161,7 +161,7 @@ fn wrong_files_name_the_line() {
         ),
         (
             "\n[embedded]\nweights = \"own.gguf\"",
-            "dir/playhouse.toml:2: the embedded model has no weights any more; remove the table `[embedded]`, and name \
+            "dir/playhouse.toml:2: the embedded model no longer has weights; remove the table `[embedded]`, and name \
              a real model with `model` if you want one",
         ),
         ("model = 3", "dir/playhouse.toml:1: `model` must be text in quotes"),
@@ -305,7 +305,7 @@ fn wrong_models_are_named() {
         ("openai:", "`openai:` (--model) is not a model: a name must follow the colon, as in openai:NAME"),
         (
             "embedded:own.gguf",
-            "`embedded:own.gguf` (--model) is not a model: the embedded model has no weights any more; write embedded, \
+            "`embedded:own.gguf` (--model) is not a model: the embedded model no longer has weights; write embedded, \
              without a colon",
         ),
     ] {

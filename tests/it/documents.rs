@@ -292,7 +292,7 @@ fn a_damaged_index() {
             .stderr_contains("(index-unreadable); name another file with --index");
     }
     let ran = done.then().line("run program.md --model embedded").code(2).stdout("");
-    ran.stderr_contains("(index-unreadable)").stderr_contains("or a damaged one");
+    ran.stderr_contains("(index-unreadable)").stderr_contains("or it is damaged");
 }
 
 /// A server whose vectors know that cars are automobiles.

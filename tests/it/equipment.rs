@@ -72,7 +72,11 @@ fn all_forms_are_read() {
 fn wrong_ones_name_their_place() {
     let table = [
         ("[plugins]\ndice = 3", "", "plugin `dice`: it must be a map, as in `NAME: {path: FOLDER, config: {…}}`"),
-        ("[plugins]\n\"my dice\" = \"x\"", "", "plugin `my dice`: `my dice` is no name; use letters, digits and `_`"),
+        (
+            "[plugins]\n\"my dice\" = \"x\"",
+            "",
+            "plugin `my dice`: `my dice` is not a name; use letters, digits and `_`",
+        ),
         ("", "plugins: {dice: {pth: x}}\n", "plugin `dice`: unknown key `pth`; did you mean `path`?"),
         (
             "",
@@ -104,7 +108,7 @@ fn wrong_ones_name_their_place() {
         (
             "",
             "tools: {a: {accepts: {to: [web]}}}\n",
-            "tool `a`: `web` is no source of values; there are user, code, argument, model and tool",
+            "tool `a`: `web` is not a source of values; the sources are user, code, argument, model and tool",
         ),
         (
             "",

@@ -54,7 +54,7 @@ fn a_plan_that_cannot_be_run_says_why() {
     let done = world().line(RUN).stdout("").code(1);
     let done = done.stderr_contains(
         "error[plan]: order.jmp.json:2: order, instruction 0 (calling, `id`): the variable `order_id` is not set; \
-         nothing is set; give it with --arg order_id=value\n",
+         nothing is set; set it with --arg order_id=value\n",
     );
     let done = done.then().line("run trip.yaml --tools tools.json").stdout("").code(2);
     let done = done.stderr_contains("error: plan trip needs city; give each with --arg name=value\n");
@@ -62,8 +62,9 @@ fn a_plan_that_cannot_be_run_says_why() {
     let done = done.stderr_contains("--arg town: trip has no such parameter; it has: city");
     // Nothing runs that check refuses.
     let done = done.then().line("run order.jmp.json").stdout("").code(2);
-    let done =
-        done.stderr_contains("error[plan-unknown-callee]: nothing is called `GetOrder`\n --> order.jmp.json:2:59");
+    let done = done.stderr_contains(
+        "error[plan-unknown-callee]: there is no tool, playbook or plan `GetOrder`\n --> order.jmp.json:2:59",
+    );
     // The embedded model says itself that it judges nothing.
     let done = done.then().line("run order.jmp.json --tools tools.json --model embedded --arg order_id=7").code(1);
     done.stderr_contains("the embedded model only follows playbooks; plans and");
@@ -108,7 +109,7 @@ fn plans_are_checked() {
     let done = world().line("check order.jmp.json trip.yaml --tools tools.json").stdout("").code(0);
     let done = done.stderr_contains("0 errors, 0 warnings\n");
     let done = done.then().line("check --explain trip.yaml --tools tools.json").code(0);
-    let done = done.stdout_contains("\nplan trip (dataflow), needs city\n  1. outbound: calls flights; made of city\n");
+    let done = done.stdout_contains("\nplan trip (dataflow), needs city\n  1. outbound: calls flights; uses city\n");
     let done = done.then().line("check trip.yaml --format json").code(2);
     let found: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(
@@ -143,7 +144,7 @@ fn a_generated_plan_is_checked_and_mended() {
     assert!(!done.stderr.contains("never used"), "{}", done.stderr);
     // What was wrong is what the model is told.
     let told = r#"{"reply": "no"}
-{"when": "(?s)cannot be used:.*nothing is called `GetOdrer`.*call `GetOrder`.*nothing sets `weather`.*as one JSON array", "must": true, "reply": REPLY}
+{"when": "(?s)cannot be used:.*there is no tool, playbook or plan `GetOdrer`.*call `GetOrder`.*nothing sets `weather`.*as one JSON array", "must": true, "reply": REPLY}
 "#;
     let told = told.replace("\"no\"", &serde_json::json!(bad()).to_string());
     let told = told.replace("REPLY", &serde_json::json!(GOOD).to_string());
@@ -181,7 +182,8 @@ fn without_a_usable_plan_nothing_is_written() {
         done.stderr_contains("error: there is no plan: the model was asked 3 times, and no reply could be used;");
     done.stderr_contains(" --> new.json:1:1\n");
     let done = generate(&[&bad()], "--attempts 1").stdout("").code(1);
-    done.stderr_contains("nothing is called `GetOdrer`").stderr_contains("the model was asked 1 time,");
+    done.stderr_contains("there is no tool, playbook or plan `GetOdrer`")
+        .stderr_contains("the model was asked 1 time,");
     let done = generate(&["  "], "--attempts 1").stdout("").code(1);
     done.stderr_contains("the reply is empty");
     let done = generate(&[], "").stdout("").code(1);

@@ -29,7 +29,7 @@ async fn recorded_replies_are_given_in_order_and_then_refused() {
     let third: Vec<ReplyPart> = replay.request(request()).collect().await;
     assert_eq!(third, [ReplyPart::End { end: ReplyEnd::Closed, usage: None }]);
     let past: Vec<ReplyPart> = replay.request(request()).collect().await;
-    let reason = "replay:s1 has no further reply: all its 3 recorded replies have been given; go on with a live \
+    let reason = "replay:s1 has no further reply: all its 3 recorded replies have been given; continue with a live \
                   model (`--model`)";
     assert_eq!(past, [ReplyPart::End { end: ReplyEnd::Refused { reason: Arc::from(reason) }, usage: None }]);
 }

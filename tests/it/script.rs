@@ -227,7 +227,7 @@ fn errors_of_the_file_name_place_cause_and_next_step() {
         ),
         (
             "{\"error\":200}",
-            "script t.jsonl, line 1 (entry 1): `error` 200 is no HTTP error; write a status from 400 to \
+            "script t.jsonl, line 1 (entry 1): `error` 200 is not an HTTP error; write a status from 400 to \
              599, or \"drop\", \"hang\", \"length\", \"no_finish\", \"quota\"",
         ),
         (
@@ -250,5 +250,5 @@ fn errors_of_the_file_name_place_cause_and_next_step() {
     }
     let missing = Script::load(std::path::Path::new("no/such/file.jsonl")).unwrap_err().to_string();
     assert!(missing.starts_with("script no/such/file.jsonl cannot be read: "), "{missing}");
-    assert!(missing.ends_with("check the path behind `script:`"), "{missing}");
+    assert!(missing.ends_with("check the path after `script:`"), "{missing}");
 }

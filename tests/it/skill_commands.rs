@@ -42,7 +42,7 @@ fn a_session_goes_on_without_the_folder_of_its_skill() {
 fn a_trusted_skill_that_is_gone_is_told() {
     let done = desk().line("skills trust .claude/skills/tea --yes").code(0);
     fs::remove_dir_all(done.path(".claude")).unwrap();
-    let done = done.then().line("check program.md").code(2).stderr_contains("and is not there any more; bring it back");
+    let done = done.then().line("check program.md").code(2).stderr_contains("and is no longer there; restore it");
     done.then().line("skills list").code(0).stdout("").stderr_contains("it was trusted, but no longer exists");
 }
 

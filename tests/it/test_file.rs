@@ -234,7 +234,7 @@ a.test.md:6:1: there is no key `argument` [unknown-key]
   keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
 a.test.md:7:1: `program` is given twice [duplicate-key]
   remove one of them
-  a.test.md:3:1: given here first
+  a.test.md:3:1: first given here
 a.test.md:8:1: `nothing` has no value [unknown-key]
   write `- key: value`; keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
 a.test.md:10:1: this line does not belong in the list at the top [unexpected-text]

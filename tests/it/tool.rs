@@ -115,14 +115,14 @@ async fn a_text_in_a_file_is_replaced() {
     let fault = edit("one", "four", false).await.unwrap_err();
     assert_eq!(
         fault,
-        "cannot edit `a.txt`: `old` is there 2 times; give more of the text around the one that is meant, or `all`"
+        "cannot edit `a.txt`: `old` occurs 2 times; give more of the text around the one you mean, or `all`"
     );
     assert_eq!(edit("one", "four", true).await, Ok(Value::Int(2)));
     let fault = edit("\tthree\n", "x", false).await.unwrap_err();
-    let nearest = "`old` is not there as it stands; the nearest is line 2: `three`. Spaces and line ends count";
+    let nearest = "`old` does not occur exactly like this; the nearest is line 2: `three`. Spaces and line ends count";
     assert_eq!(fault, format!("cannot edit `a.txt`: {nearest}"));
     let fault = edit("something else", "x", true).await.unwrap_err();
-    assert!(fault.ends_with("`old` is not there, and no line is like it; load the file and copy from it"), "{fault}");
+    assert!(fault.ends_with("`old` does not occur, and no line is like it; load the file and copy from it"), "{fault}");
     assert!(edit("", "x", true).await.unwrap_err().contains("`old` is empty"));
     assert!(edit("four", &"x".repeat(2_000), true).await.unwrap_err().contains("larger than 1000 bytes"));
     assert_eq!(load(&tools, "a.txt").await, Ok("four\n  three\nfour\n".into()));
@@ -193,7 +193,7 @@ async fn no_path_leads_out() {
     }
     let tools = builtins(&folder, 1_000);
     let absolute = outer.path().join("secret.txt").display().to_string();
-    let outside = "it lies outside of the working directory; paths are relative to it";
+    let outside = "it is outside the working directory; paths are relative to that folder";
     for path in [
         "../secret.txt",
         "sub/../../secret.txt",
@@ -226,7 +226,7 @@ async fn files_that_are_no_texts_or_too_large_are_refused() {
     std::fs::write(folder.path().join("large"), [b'a'; 11]).unwrap();
     std::fs::write(folder.path().join("fits"), [b'a'; 10]).unwrap();
     let tools = builtins(folder.path(), 10);
-    assert_eq!(load(&tools, "image").await, Err("cannot load `image`: it is no text (byte 1 is not UTF-8)".into()));
+    assert_eq!(load(&tools, "image").await, Err("cannot load `image`: it is not text (byte 1 is not UTF-8)".into()));
     let large = "it is larger than 10 bytes (limits.value_bytes); use a part of it";
     assert_eq!(load(&tools, "large").await, Err(format!("cannot load `large`: {large}")));
     assert_eq!(save(&tools, "new", "aaaaaaaaaaa").await, Err(format!("cannot save `new`: {large}")));
@@ -408,7 +408,7 @@ async fn all_faults_of_the_arguments_are_told_together() {
     let wrong = start(1, "Count", &[("from", "1".into()), ("until", Value::Int(3))]);
     assert_eq!(
         call(&tools, &wrong).await,
-        Err("`until` is no parameter; `from` must be int, not str; `to` is missing; \
+        Err("`until` is not a parameter; `from` must be int, not str; `to` is missing; \
              the parameters are Count(from: int, to: int, step: int)"
             .into())
     );
@@ -480,7 +480,7 @@ async fn canned_tools_answer_in_order() {
     assert_eq!(call(&tools, &order(4, "5")).await, Ok("text \"kept\"".into()));
     assert_eq!(call(&tools, &order(5, "1")).await, Ok("text \"kept\"".into()));
     let missing = call(&tools, &start(6, "GetOrder", &[("ID", "1".into())])).await.unwrap_err();
-    assert!(missing.starts_with("`ID` is no parameter; `id` is missing"), "{missing}");
+    assert!(missing.starts_with("`ID` is not a parameter; `id` is missing"), "{missing}");
     let none = call(&tools, &start(7, "Only", &[("a", Value::Int(2))])).await;
     assert_eq!(none, Err("no canned response fits these arguments".into()));
 }

@@ -75,7 +75,7 @@ export async function tellMissing(): Promise<void> {
   const copy = "Copy the command";
   const settings = "Open the setting";
   const chosen = await vscode.window.showErrorMessage(
-    `Playhouse is not on the PATH. Install it (\`${INSTALL}\` in its source folder), or name the binary in \`playhouse.server.path\`.`,
+    `Playhouse is not on the PATH. Install it (\`${INSTALL}\` in its source folder), or set the path of the binary in \`playhouse.server.path\`.`,
     copy,
     settings,
   );
@@ -93,7 +93,7 @@ export async function tellOtherVersion(context: vscode.ExtensionContext, binary:
   if (binary.version !== own && context.globalState.get(key) !== binary.version) {
     await context.globalState.update(key, binary.version);
     void vscode.window.showInformationMessage(
-      `Playhouse is version ${binary.version}, this extension was made with ${own}: what only one of them knows is missing.`,
+      `Playhouse has version ${binary.version}, but this extension was built for ${own}: features that only one of them has are missing.`,
     );
   }
 }

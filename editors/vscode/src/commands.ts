@@ -34,7 +34,7 @@ async function programOf(file?: string): Promise<string | undefined> {
   }
   const program = file ?? (document?.uri.scheme === "file" ? document.uri.fsPath : undefined);
   if (!program) {
-    void vscode.window.showErrorMessage("Open a playbook first: this command is about the file in the editor.");
+    void vscode.window.showErrorMessage("Open a playbook first: this command works on the file in the editor.");
   }
   return program;
 }
@@ -42,7 +42,7 @@ async function programOf(file?: string): Promise<string | undefined> {
 /** What runs a program is not done in a workspace that nobody trusts, whoever asks. */
 function isTrusted(): boolean {
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showErrorMessage("Playhouse runs no program in a workspace that is not trusted.");
+    void vscode.window.showErrorMessage("Playhouse does not run programs in an untrusted workspace.");
   }
   return vscode.workspace.isTrusted;
 }
@@ -112,7 +112,7 @@ async function format(binary: Binary): Promise<void> {
 
 /** Why a trigger fired or did not: in the session that is debugged, else in one that is kept. */
 async function why(binary: Binary): Promise<void> {
-  const prompt = "The trigger: its name (Playbook:T1), its playbook's, or its words; nothing: all";
+  const prompt = "A trigger's name (Playbook:T1), its playbook's name, or its words; leave empty for all";
   const debugged = vscode.debug.activeDebugSession;
   if (debugged?.type === "playhouse") {
     const trigger = await vscode.window.showInputBox({ prompt });

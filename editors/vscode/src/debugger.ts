@@ -63,7 +63,7 @@ class Configurations implements vscode.DebugConfigurationProvider {
     }
     await vscode.commands.executeCommand("workbench.actions.view.problems");
     const counted = errors === 1 ? "an error" : `${errors} errors`;
-    void vscode.window.showErrorMessage(`${path.basename(program)} has ${counted}, and cannot be started.`);
+    void vscode.window.showErrorMessage(`${path.basename(program)} has ${counted} and cannot be started.`);
     return undefined;
   }
 }

@@ -169,7 +169,7 @@ class Explorer implements vscode.Disposable {
       if (passes) {
         run.passed(item);
       } else {
-        run.failed(item, new vscode.TestMessage("What differs is told in the debug console."));
+        run.failed(item, new vscode.TestMessage("The debug console shows what differs."));
       }
     }
     run.end();

@@ -53,7 +53,7 @@ pub enum Fate {
     Unfit(String),
 }
 
-/// Where a session parts.
+/// Where a session diverges.
 #[derive(Clone, Debug)]
 pub struct Parting {
     /// The last point of the stored session at which both had done the same.
@@ -66,7 +66,7 @@ pub struct Parting {
     pub was: Option<Step>,
 }
 
-/// What is asked otherwise.
+/// A request that differs.
 #[derive(Clone, Debug)]
 pub struct Asking {
     /// The point of the stored session at which it asked.

@@ -49,10 +49,10 @@ impl Rule {
         } else {
             let kind = KINDS.iter().find(|(name, _)| *name == written);
             What::Kind(kind.map(|(_, thing)| *thing).ok_or_else(|| match nearest(written, known()) {
-                Some(near) => format!("nothing is called `{written}`; did you mean `{near}`?"),
+                Some(near) => format!("there is no pattern `{written}`; did you mean `{near}`?"),
                 None => {
                     let known: Vec<&str> = known().collect();
-                    format!("nothing is called `{written}`; write {}, or `/REGEX/`", known.join(", "))
+                    format!("there is no pattern `{written}`; write {}, or `/REGEX/`", known.join(", "))
                 }
             })?)
         };
@@ -190,8 +190,8 @@ impl Redaction {
         };
         let stand_in = (1..MAX_VALUES).map_while(|n| rule.stand_in(&value, n)).find(is_free).ok_or_else(|| {
             format!(
-                "`redact` finds no stand-in for a value of `{}` that has its shape and stands nowhere else; write a \
-                 pattern that leaves it more room",
+                "`redact` finds no stand-in for a value of `{}` that has its shape and is not used yet; write a \
+                 pattern that leaves more room",
                 rule.written
             )
         })?;

@@ -107,7 +107,7 @@ pub(super) fn kind(node: &Node) -> &'static str {
         NodeKind::Unread => "a reference of YAML",
         NodeKind::Scalar(scalar) => match scalar.core_value() {
             Value::Null => "nothing",
-            Value::Bool(_) => "a truth value",
+            Value::Bool(_) => "a boolean",
             Value::Int(_) | Value::Float(_) => "a number",
             Value::Str(_) | Value::List(_) | Value::Map(_) => "text",
         },

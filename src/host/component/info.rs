@@ -55,7 +55,7 @@ fn read(folder: &Dir, key: &str, path: &str) -> Result<Arc<str>, String> {
         if cause.kind() == io::ErrorKind::NotFound {
             fault("there is no such file in the component's folder")
         } else if cause.kind() == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() {
-            fault("that lies outside of the component's folder; write a path relative to it")
+            fault("that is outside the component's folder; write a path relative to it")
         } else {
             fault(&format!("it cannot be read: {cause}"))
         }

@@ -121,7 +121,7 @@ pub fn check_response(parameter: &LlmParameter, response: &Json) -> Vec<String> 
 fn kind(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",
-        Json::Bool(_) => "a truth value",
+        Json::Bool(_) => "a boolean",
         Json::Number(_) => "a number",
         Json::String(_) => "text",
         Json::Array(_) => "a list",

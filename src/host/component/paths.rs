@@ -18,7 +18,7 @@ pub const RUNTIME: &str = ".runtime";
 #[derive(Debug, thiserror::Error)]
 pub enum PathRefused {
     /// It leads out.
-    #[error("it lies outside of the working directory; paths are relative to it")]
+    #[error("it is outside the working directory; paths are relative to that folder")]
     Outside,
     /// It is in a folder that is reserved.
     #[error("folders of the working directory that begin with a dot are reserved, as `{0}` is")]

@@ -248,7 +248,7 @@ impl<'f> TypeReader<'f> {
         let Some((name, span)) = name else { return object };
         if let Some(first) = self.defined.get(&name) {
             let message = format!("the type `{name}` is defined twice");
-            let found = Diagnostic::error("config-duplicate-type", span, message).with_place(*first, "here first");
+            let found = Diagnostic::error("config-duplicate-type", span, message).with_place(*first, "first here");
             self.findings.add(found.with_note(format!("to use the first one, write `type: {name}`")));
             return object;
         }

@@ -139,7 +139,7 @@ pub fn prepare_runtime(
 fn is_folder(directory: &Dir, path: &Path) -> io::Result<bool> {
     match directory.metadata(path) {
         Ok(found) if found.is_dir() => Ok(true),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::NotADirectory, "something that is no folder has this name")),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::NotADirectory, "something that is not a folder has this name")),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(cause) => Err(cause),
     }

@@ -90,7 +90,7 @@ impl FromStr for HitCondition {
         let operator = text[..text.len() - digits.len()].trim();
         let wrong = || {
             format!(
-                "`{text}` is no hit count; write a number for that time only, or `>= 3`, `<= 3`, `% 3` (every third)"
+                "`{text}` is not a hit count; write a number for that time only, or `>= 3`, `<= 3`, `% 3` (every third)"
             )
         };
         let n: u64 = digits.parse().map_err(|_| wrong())?;
@@ -179,7 +179,7 @@ pub fn expression(text: &str) -> Result<Expr, String> {
     let is_name = !text.is_empty() && expr::scan_name(text) == text.len();
     let is_word = ["true", "false", "null", "none"].contains(&&*text.to_lowercase());
     let with_sign = if is_name && !is_word { format!("${text}") } else { text.to_owned() };
-    expr::parse(&with_sign, FileId(0), 0).map_err(|error| format!("`{text}` is no expression: {}", error.message))
+    expr::parse(&with_sign, FileId(0), 0).map_err(|error| format!("`{text}` is not an expression: {}", error.message))
 }
 
 /// What to stop at beside breakpoints.

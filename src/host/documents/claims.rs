@@ -63,7 +63,7 @@ pub fn messages(title: &str, heading: &str, text: &str, problem: Option<&str>) -
     vec![message(Role::System, PROMPT.to_owned()), message(Role::User, passage.to_string())]
 }
 
-/// Asks a model what a passage says, twice if its first answer is none, and what the server counted.
+/// Asks a model what a passage says, twice if its first answer cannot be read, and what the server counted.
 pub async fn claims(llm: &dyn Llm, timeout: Duration, passage: &Passage) -> (Result<Vec<Claim>, NoAnswer>, Usage) {
     let request = |problem: Option<&str>| {
         let messages = messages(&passage.title, &passage.heading, &passage.text, problem);
@@ -75,7 +75,7 @@ pub async fn claims(llm: &dyn Llm, timeout: Duration, passage: &Passage) -> (Res
 /// The claims of an answer; one without any JSON says that there are none.
 ///
 /// # Errors
-/// A line is no claim.
+/// A line is not a claim.
 pub fn read(answer: &str) -> Result<Vec<Claim>, String> {
     let flat = json_in(answer).into_iter().flat_map(|json| if let Json::Array(all) = json { all } else { vec![json] });
     let claim = |json: Json| {

@@ -12,7 +12,7 @@ use crate::host::sandbox::{Available, Ended, Finished, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::host::text::shorten;
 
-/// What makes texts of files that are none.
+/// Commands that turn other files into text.
 #[derive(Clone, Debug, Default)]
 pub struct Extractors {
     /// Extractors by the ending of a file in lower case: `pdf` has `["pdftotext", "-layout", "{file}", "-"]`.
@@ -64,9 +64,9 @@ pub(super) fn extracted(
     file: &Path,
 ) -> Result<String, String> {
     let Some((program, arguments)) = command.split_first() else { return Err("its command is empty".to_owned()) };
-    let failed = |cause: String| format!("`{program}` gives no text of it: {cause}; see `[index.extract]`");
+    let failed = |cause: String| format!("`{program}` extracts no text from it: {cause}; see `[index.extract]`");
     let file = file.canonicalize().map_err(|cause| failed(cause.to_string()))?;
-    let shown = file.to_str().ok_or("its name is no text")?;
+    let shown = file.to_str().ok_or("its name is not text")?;
     let words = arguments.iter().map(|argument| argument.replace(FILE, shown));
     let begun = IN_FOLDER.map(str::to_owned).into_iter().chain([folder.display().to_string(), program.clone()]);
     let words: Vec<String> = begun.chain(words).collect();
@@ -86,7 +86,7 @@ pub(super) fn extracted(
         Ended::Exited(code) => {
             Err(failed(format!("exit code {code}: {}", shorten(finished.stderr.text.trim(), MAX_SHOWN))))
         }
-        Ended::Signalled(signal) => Err(failed(format!("it was ended by signal {signal}"))),
+        Ended::Signalled(signal) => Err(failed(format!("it was killed by signal {signal}"))),
         Ended::TimedOut => Err(failed(format!("it took more than {} seconds", TIME.as_secs()))),
     }
 }

@@ -75,7 +75,7 @@ fn records(text: &str) -> Result<Vec<(Option<String>, Chunk)>, String> {
     let mut chunks = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let record: Record = serde_json::from_str(line).map_err(|cause| {
-            format!("line {} is no record: {cause}; write {{\"id\", \"title\", \"text\"}} in each line", index + 1)
+            format!("line {} is not a record: {cause}; write {{\"id\", \"title\", \"text\"}} in each line", index + 1)
         })?;
         let line = index + 1;
         chunks.extend(

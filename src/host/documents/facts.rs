@@ -123,7 +123,7 @@ pub(super) fn of_json_lines(text: &str) -> Result<Vec<Triple>, String> {
     let mut triples = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line_number = index + 1;
-        let wrong = |cause: &str| format!("line {line_number} is no fact: {cause}");
+        let wrong = |cause: &str| format!("line {line_number} is not a fact: {cause}");
         let fact: serde_json::Map<_, _> = serde_json::from_str(line).map_err(|cause| wrong(&cause.to_string()))?;
         let [subject, predicate, object] = parts(&fact).map_err(|cause| wrong(&cause))?;
         triples.extend(Triple::new(line_number, "fact", [&subject, &predicate, &object]));
@@ -154,7 +154,7 @@ pub(super) fn of_csv(text: &str) -> Result<Vec<Triple>, String> {
         let cells = cells(line);
         let cells: Vec<&str> = cells.iter().map(|cell| cell.trim()).collect();
         let Ok([subject, predicate, object]) = <[&str; 3]>::try_from(cells) else {
-            return Err(format!("line {} has not three cells: subject,predicate,object", index + 1));
+            return Err(format!("line {} does not have three cells: subject,predicate,object", index + 1));
         };
         if [subject, predicate, object] != ["subject", "predicate", "object"] {
             triples.extend(Triple::new(index + 1, "fact", [subject, predicate, object]));

@@ -41,7 +41,7 @@ pub struct Measure {
 /// Reads a file of questions, one in each line.
 ///
 /// # Errors
-/// A line is no question, and which.
+/// A line is not a question; the message says which.
 pub fn questions(text: &str) -> Result<Vec<Question>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let question = |(index, line): (usize, &str)| {

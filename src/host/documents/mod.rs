@@ -153,7 +153,7 @@ impl Index {
         opened.map(|connection| index(connection, folder)).map_err(|cause| fault(&shown, &cause))
     }
 
-    /// Has these commands make texts of files that are none.
+    /// Uses these commands to turn other files into text.
     pub fn extract_by(&mut self, commands: Extractors) {
         self.commands = commands;
     }
@@ -240,17 +240,17 @@ fn fault(path: &str, cause: &rusqlite::Error) -> IndexError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => error(
             IndexFault::IndexLocked,
             "another process writes this index".to_owned(),
-            "wait until it is done, or end it, and do it again",
+            "wait until it is done, or stop it, then try again",
         ),
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => error(
             IndexFault::IndexUnreadable,
-            format!("this is no index, or a damaged one: {cause}"),
-            "name another file with --index; an index that is damaged can be removed and made anew",
+            format!("this is not an index, or it is damaged: {cause}"),
+            "name another file with --index; a damaged index can be removed and built again",
         ),
         _ => error(
             IndexFault::IndexUnreadable,
             format!("the index cannot be used: {cause}"),
-            "look at the rights of the file and the space on its disk",
+            "check the file's permissions and the space on its disk",
         ),
     }
 }

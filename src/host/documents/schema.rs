@@ -80,7 +80,7 @@ impl Index {
     /// Opens an index to search it.
     ///
     /// # Errors
-    /// It is not there, is none, or is a newer program's.
+    /// It does not exist, is not an index, or was made by a newer program.
     pub fn open(path: &Path) -> Result<Index, IndexError> {
         if path.exists() {
             return Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
@@ -96,7 +96,7 @@ impl Index {
     /// Opens an index to change it.
     ///
     /// # Errors
-    /// It is not there, is none, or is a newer program's.
+    /// It does not exist, is not an index, or was made by a newer program.
     pub fn open_to_write(path: &Path) -> Result<Index, IndexError> {
         Index::open(path)?;
         Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
@@ -105,7 +105,7 @@ impl Index {
     /// Opens an index to change it; one that is not there is made, for its owner only.
     ///
     /// # Errors
-    /// It cannot be made, is none, or is a newer program's.
+    /// It cannot be created, is not an index, or was made by a newer program.
     pub fn create(path: &Path) -> Result<Index, IndexError> {
         if path.exists() {
             return Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
@@ -120,7 +120,7 @@ impl Index {
             path: shown.clone(),
             fault: IndexFault::IndexUnreadable,
             cause: format!("the index cannot be made: {cause}"),
-            advice: "name a file in a folder that is there with --index".to_owned(),
+            advice: "name a file in an existing folder with --index".to_owned(),
         })?;
         Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
@@ -155,17 +155,17 @@ impl Index {
             }
             (APPLICATION_ID, older) if older < VERSION => refuse(
                 IndexFault::IndexUnreadable,
-                format!("its format is {older}, that of an older playhouse"),
+                format!("its format is {older}, from an older Playhouse"),
                 "remove it and add its documents again",
             ),
             (APPLICATION_ID, newer) => refuse(
                 IndexFault::IndexNewer,
-                format!("its format is {newer}, and this program knows {VERSION}"),
+                format!("its format is {newer}, and this Playhouse reads {VERSION}"),
                 "use a newer playhouse, or remove it and add its documents again",
             ),
             _ => refuse(
                 IndexFault::IndexUnreadable,
-                "this file is no index of documents".to_owned(),
+                "this file is not an index of documents".to_owned(),
                 "name another file with --index",
             ),
         }

@@ -181,7 +181,7 @@ impl Index {
             path: named.to_owned(),
             fault: IndexFault::IndexMissing,
             cause,
-            advice: "name a source as a search gives it, such as docs/refunds.md:12-40".to_owned(),
+            advice: "name a source as a search returns it, such as docs/refunds.md:12-40".to_owned(),
         };
         let wanted = Source::read(named);
         let document: Option<(i64, String, String, bool)> = self.run(|connection| {
@@ -190,7 +190,7 @@ impl Index {
             connection.query_row(sql, [named, wanted.path], row).optional()
         })?;
         let Some((document, path, title, is_paged)) = document else {
-            return Err(missing(format!("{} holds no document `{}`", self.shown(), wanted.path)));
+            return Err(missing(format!("{} has no document `{}`", self.shown(), wanted.path)));
         };
         // A file may be called like a place in another one.
         let lines = if path == named { None } else { wanted.lines };

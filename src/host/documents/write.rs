@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 10 << 20;
 /// Bytes at the beginning of a file among which a zero says that it is no text.
 const BEGINNING: usize = 8_192;
 
-/// What came of an update.
+/// The result of an update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     /// Documents that are new.
@@ -34,7 +34,7 @@ pub struct Update {
     pub removed: usize,
     /// Documents that are as they were.
     pub unchanged: usize,
-    /// Files that are no texts, or too large, or lead out of the index's folder.
+    /// Files that are not text, or too large, or outside the index's folder.
     pub left_out: usize,
     /// Files that cannot be read as what they are, and why.
     pub unreadable: Vec<(String, String)>,
@@ -110,7 +110,7 @@ impl Index {
             return Err(IndexError {
                 path: path.display().to_string(),
                 fault: IndexFault::IndexMissing,
-                cause: format!("{} holds no document of this path, nor any below it", self.shown()),
+                cause: format!("{} has no document at this path or below it", self.shown()),
                 advice: "`playhouse index list` names them".to_owned(),
             });
         }
@@ -145,7 +145,7 @@ impl Index {
                 };
                 let inside = file.strip_prefix(&self.folder).unwrap_or(&file);
                 let Some(name) = inside.to_str().map(slashes) else {
-                    update.unreadable.push((inside.display().to_string(), "its name is no text".to_owned()));
+                    update.unreadable.push((inside.display().to_string(), "its name is not text".to_owned()));
                     continue;
                 };
                 let is_unwanted = wanted.as_ref().is_some_and(|wanted| !wanted.matched(&file, false).is_whitelist());
@@ -235,7 +235,7 @@ impl Index {
         let read = match command {
             Some(command) => extracted(&self.commands, &command, &self.folder, file).map(|text| of_pages(name, &text)),
             None => {
-                let no_text = |at| format!("it is no text: byte {at} is not UTF-8");
+                let no_text = |at| format!("it is not text: byte {at} is not UTF-8");
                 let text = String::from_utf8(bytes).map_err(|cause| no_text(cause.utf8_error().valid_up_to()));
                 text.and_then(|text| extract(name, text.strip_prefix('\u{feff}').unwrap_or(&text)))
             }
@@ -325,8 +325,8 @@ impl Index {
             return Err(IndexError {
                 path: self.shown(),
                 fault: IndexFault::IndexModel,
-                cause: format!("its vectors are those of {known}, not of {model}"),
-                advice: format!("make all of them anew with `playhouse index embed --again --embedding {model}`"),
+                cause: format!("its vectors come from {known}, not from {model}"),
+                advice: format!("compute all of them again with `playhouse index embed --again --embedding {model}`"),
             });
         }
         self.change(|connection| {
@@ -385,7 +385,7 @@ impl Index {
             cause: format!(
                 "its vectors have {known} numbers, and the server gives {other}: another model has this name"
             ),
-            advice: "make all of them anew with `playhouse index embed --again`".to_owned(),
+            advice: "compute all of them again with `playhouse index embed --again`".to_owned(),
         }
     }
 
@@ -482,7 +482,7 @@ fn roots(folder: &Path, paths: &[PathBuf], include: &[String]) -> Result<Vec<Roo
             .map_err(|cause| error(IndexFault::IndexMissing, format!("cannot be read: {cause}"), "check the path"))?;
         let inside = real.strip_prefix(folder).ok().and_then(Path::to_str).ok_or_else(|| {
             let advice = "put the index into a folder above it, with --index FILE";
-            error(IndexFault::IndexUnreadable, "lies outside of the index's folder".to_owned(), advice)
+            error(IndexFault::IndexUnreadable, "is outside the index's folder".to_owned(), advice)
         })?;
         Ok(Root { path: inside.to_owned(), include: include.to_vec(), deleted: false })
     };

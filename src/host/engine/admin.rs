@@ -16,20 +16,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Where it is, if nothing else is said.
 const PORT: u16 = 9070;
 
-/// The interface.
+/// The engine's admin interface.
 pub struct Admin {
     client: Client,
     address: Url,
 }
 
-/// How the engine is.
+/// The engine's status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// The addresses at which nodes are registered.
     pub deployments: Vec<String>,
     /// How many sessions each node has at this moment.
     pub held: BTreeMap<String, usize>,
-    /// Visits that have failed and are tried again, or wait for somebody.
+    /// Visits that have failed and are being retried, or wait for an operator.
     pub stuck: Vec<Stuck>,
 }
 
@@ -41,13 +41,13 @@ pub struct Stuck {
     /// The session.
     #[serde(rename = "target_service_key")]
     pub session: String,
-    /// `backing-off`: it is tried again; `paused`: it waits for somebody.
+    /// `backing-off`: it will be retried; `paused`: it waits for an operator.
     #[serde(rename = "status")]
     pub state: String,
     /// How often it was tried.
     #[serde(rename = "retry_count", default)]
     pub attempts: u64,
-    /// What was wrong the last time.
+    /// The last error.
     #[serde(rename = "last_failure", default, deserialize_with = "text_or_none")]
     pub why: String,
 }
@@ -57,14 +57,14 @@ fn text_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Str
 }
 
 impl Admin {
-    /// That of the engine whose ingress is there.
+    /// The admin interface of the engine with this ingress.
     ///
     /// # Errors
     /// An address cannot be used, in words.
     pub fn of(ingress: &str, address: Option<&str>) -> Result<Admin, String> {
         let parse = |text: &str| {
             text.parse::<Url>()
-                .map_err(|error| format!("{text} is no address: {error}; name one such as http://127.0.0.1:9070"))
+                .map_err(|error| format!("{text} is not an address: {error}; give one such as http://127.0.0.1:9070"))
         };
         let address = match address {
             Some(address) => parse(address)?,
@@ -95,14 +95,14 @@ impl Admin {
         match ["Session", "Log", "Directory"].iter().all(|wanted| names.iter().any(|name| name == wanted)) {
             true => Ok(names),
             false => Err(format!(
-                "{uri} offers {}, which is no node of playhouse; name the address of --engine-listen, and use --force \
-                 where the engine knows another one under it",
+                "{uri} offers {}, so it is not a Playhouse node; give the address of --engine-listen, and use --force \
+                 if the engine knows another node under it",
                 names.join(", ")
             )),
         }
     }
 
-    /// How the engine is.
+    /// Asks for the engine's status.
     ///
     /// # Errors
     /// It cannot be reached; in words.
@@ -127,7 +127,7 @@ impl Admin {
         Ok(Status { deployments: uris.map(str::to_owned).collect(), held, stuck })
     }
 
-    /// Has paused visits of a session go on: how many there are.
+    /// Resumes a session's paused visits, and returns how many there were.
     ///
     /// # Errors
     /// The engine cannot be reached; in words.
@@ -169,7 +169,7 @@ impl Admin {
         let place = &self.address;
         let unreachable = |error: reqwest::Error| {
             format!(
-                "{place}: {}; see that the engine runs there, or name its interface with --admin",
+                "{place}: {}; check that the engine runs there, or give its admin address with --admin",
                 innermost(&error)
             )
         };

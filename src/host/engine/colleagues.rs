@@ -91,7 +91,7 @@ async fn empty(client: &Client, secret: &SecretString, node: &str, mut outbox: m
         let body = serde_json::to_vec(&told).unwrap_or_default();
         let request = client.post(format!("{node}/nodes/told")).header(NODE_HEADER, secret.expose_secret()).body(body);
         if let Err(error) = request.send().await.and_then(reqwest::Response::error_for_status) {
-            tracing::debug!(node, %error, "a node is not told");
+            tracing::debug!(node, %error, "a node could not be told");
         }
     }
 }

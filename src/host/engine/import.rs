@@ -19,7 +19,7 @@ use crate::host::text::unique;
 /// So many bytes of records are sent at once, but for a single record that is longer.
 const BATCH: usize = 1 << 20;
 
-/// A session that was to come.
+/// What became of a session that was to be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Imported {
     /// It is there now, with so many records.
@@ -33,7 +33,7 @@ pub enum Imported {
     Known,
 }
 
-/// Why a session cannot come.
+/// Why a session cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// One of both places says so; a process may have it.
@@ -46,8 +46,8 @@ pub enum ImportError {
     },
     /// They are two.
     #[error(
-        "session {session}: {engine} has one with this id whose records are others than those in {store}; keep one of both: \
-         delete the other where it is, or leave this one out by naming those that are to come"
+        "session {session}: {engine} already has a session with this id, and its records differ from those in {store}; \
+         keep one of the two: delete the other, or leave this one out by naming the sessions to import"
     )]
     Differs {
         /// Both.
@@ -60,15 +60,15 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// Whether no other session of the store can come now, either.
+    /// Whether no other session of the store can be imported now, either.
     pub fn is_of_all(&self) -> bool {
         matches!(self, ImportError::Journal { error, .. } if matches!(error.kind, JournalErrorKind::Unavailable { .. }))
     }
 }
 
 impl Engine {
-    /// Brings a session of a store: its records whole, what the ledger has of it, and its answers. One that has come in part
-    /// comes whole.
+    /// Imports a session of a store: all its records, its row in the ledger, and its answers. One that was imported in
+    /// part is completed.
     ///
     /// # Errors
     /// It is not there, a process has it, the engine has another one with this id, or one of both places cannot be reached.

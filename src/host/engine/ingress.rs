@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// What is said of an engine that does not answer.
-const ADVICE: &str = "see that it runs and can be reached, then try again";
+const ADVICE: &str = "check that it runs and can be reached, then try again";
 
 /// The door.
 pub(super) struct Ingress {
@@ -41,7 +41,7 @@ impl Ingress {
     /// # Errors
     /// It cannot be used, in words.
     pub(super) fn at(address: &str) -> Result<Ingress, String> {
-        let address: Url = address.parse().map_err(|error| format!("{address} is no address: {error}"))?;
+        let address: Url = address.parse().map_err(|error| format!("{address} is not an address: {error}"))?;
         let host = address.host_str().unwrap_or_default();
         let client = client(address.scheme() == "https", is_loopback(host))
             .connect_timeout(PATIENCE)
@@ -70,7 +70,7 @@ impl Ingress {
         let answer = answer.map_err(|error| self.fault(innermost(&error)))?;
         match answer.status().is_success() {
             true => Ok(()),
-            false => Err(self.fault(format!("{}, where an engine says that it is well", answer.status()))),
+            false => Err(self.fault(format!("{} from its health check", answer.status()))),
         }
     }
 
@@ -146,7 +146,7 @@ impl Ingress {
                         self.location(),
                         "use",
                         format!("no node is registered there (it has no {object})"),
-                        "tell it where nodes are with `playhouse engine register URI`",
+                        "register a node with `playhouse engine register URI`",
                     ));
                 }
                 Ok((status, bytes)) => {

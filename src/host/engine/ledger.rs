@@ -121,7 +121,7 @@ impl Engine {
         let engine = self.clone();
         tokio::spawn(async move {
             if let Err(error) = engine.put_row(&served).await {
-                tracing::warn!(session = &*served.session, %error, "the session is not in its directory as it stands");
+                tracing::warn!(session = &*served.session, %error, "the session's row could not be written");
             }
         });
     }

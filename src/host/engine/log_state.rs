@@ -9,7 +9,7 @@ use crate::host::engine::wire::{Appended, Appending, BLOCK, Closing, Opening, Wa
 use crate::host::ledger::Served;
 use crate::vm::protocol::Timestamp;
 
-/// Fewer blocks than so many are not worth their folding.
+/// Folding must save at least this many blocks.
 pub const SAVED: usize = 16;
 
 /// What a log knows beside the records.
@@ -67,7 +67,7 @@ impl LogState {
     }
 
     /// Takes records, if they are the owner's and the next ones. The same ones a second time are there already.
-    /// `room`: so many bytes are taken at most. True: they are to be kept.
+    /// `room` is the most bytes that are taken. True: they must be stored.
     pub fn append(&mut self, Appending { epoch, from, n, blocks }: &Appending, room: u64) -> (Appended, bool) {
         let next = self.n_records + 1;
         let bytes = self.bytes + blocks.iter().map(|(_, block)| block.len() as u64).sum::<u64>();

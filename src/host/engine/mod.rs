@@ -89,10 +89,10 @@ impl Engine {
         Arc::new(LogStore { engine: self.clone() })
     }
 
-    /// Sees to it that keys are some.
+    /// Checks that keys are valid.
     ///
     /// # Errors
-    /// One is none, in words.
+    /// One is invalid; in words.
     pub fn check_keys(keys: &[String]) -> Result<(), String> {
         with_keys(Endpoint::builder(), keys).map(|_| ())
     }
@@ -101,7 +101,7 @@ impl Engine {
     /// this node keeps sessions and visits none: other nodes do.
     ///
     /// # Errors
-    /// A key is none, in words.
+    /// A key is invalid; in words.
     pub async fn serve(
         self: Arc<Self>,
         residents: Option<&Arc<Residents>>,
@@ -158,13 +158,13 @@ async fn serve_endpoint(endpoint: Endpoint, listener: TcpListener, stop: impl Fu
                 let connection = open.watch(connection.serve_connection(TokioIo::new(stream), endpoint.clone()));
                 tokio::spawn(async move {
                     if let Err(error) = connection.await {
-                        tracing::debug!(%error, "a connection of the engine ends");
+                        tracing::debug!(%error, "a connection from the engine ended");
                     }
                 });
             }
             Err(error) => {
                 // Too many open files, for example: others may close theirs.
-                tracing::warn!(%error, "a connection of the engine cannot be taken");
+                tracing::warn!(%error, "a connection from the engine cannot be accepted");
                 sleep(Duration::from_millis(100)).await;
             }
         }

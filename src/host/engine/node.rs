@@ -30,16 +30,17 @@ const BATCHES: usize = 256;
 /// So many more sessions are followed before it is looked which nobody follows any more.
 const MANY: usize = 64;
 
-/// How a node takes part.
+/// The options of a node.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// The engine's door for calls: `http://HOST:8080`.
     pub ingress: String,
     /// The address at which the other nodes reach this one: `http://10.0.0.7:7171`.
     pub node: Arc<str>,
-    /// What the nodes know each other by.
+    /// The secret that the nodes share.
     pub secret: SecretString,
-    /// So many bytes of records a session may have: [`ROOM`](crate::host::engine::wire::ROOM) is what the engine's own limit leaves.
+    /// How many bytes of records a session may have: [`ROOM`](crate::host::engine::wire::ROOM) is what the engine's own
+    /// limit leaves.
     pub room: u64,
 }
 
@@ -81,14 +82,14 @@ pub(super) struct Owned {
 }
 
 impl Engine {
-    /// A node. The engine is asked whether it is there.
+    /// Makes a node, after checking that the engine is there.
     ///
     /// # Errors
     /// An address cannot be used, or the engine cannot be reached.
     pub async fn join(options: EngineOptions) -> Result<Arc<Engine>, JournalError> {
         let EngineOptions { ingress: address, node, secret, room } = options;
         let wrong = |why: String| {
-            JournalError::unavailable(address.clone(), "use", why, "name an address such as http://127.0.0.1:8080")
+            JournalError::unavailable(address.clone(), "use", why, "give an address such as http://127.0.0.1:8080")
         };
         let engine = Engine {
             room,
@@ -167,7 +168,7 @@ impl Engine {
             self.waiting.remove(&id);
             visited.map(|visited: Visited| visited.receipt)
         });
-        // What comes first: the node that has the visit says that it is done, or the visit has come to its end.
+        // What comes first: the node that has the visit says that it is done, or the visit has ended.
         let visited = tokio::select! {
             Ok(receipt) = receipt => receipt,
             visited = call => visited.map_err(|_| SessionError::Vanished)??,

@@ -147,7 +147,7 @@ impl LogJournal {
         let (engine, session, epoch) = (self.engine.clone(), self.session.clone(), self.epoch);
         async move {
             if let Err(error) = engine.close(&session, Closing { epoch, standing: None }).await {
-                tracing::debug!(session = &*session, %error, "the session is not let go");
+                tracing::debug!(session = &*session, %error, "the session could not be released");
             }
         }
         .boxed()
@@ -240,7 +240,7 @@ impl Engine {
 
     /// A session has so many bytes of records, or would have them, and more than `room` are not taken.
     pub(super) fn full(&self, bytes: u64, room: u64) -> JournalError {
-        let cause = format!("the session has {bytes} bytes of records, and {room} are taken at most");
+        let cause = format!("the session has {bytes} bytes of records, and the limit is {room}");
         let advice = "begin a new session, or fork this one from an earlier point";
         JournalError::new(self.ingress.location(), JournalErrorKind::Full { action: "write", cause, advice })
     }

@@ -88,7 +88,7 @@ impl Engine {
     /// Visits a session, once for all attempts of the same visit here: how it ended, and when.
     async fn visit_once(self: Arc<Self>, session: Arc<str>, delivery: Delivery) -> Result<(Visited, i64), String> {
         let residents =
-            self.residents().ok_or("this node visits no sessions: it keeps them only, or is about to end")?;
+            self.residents().ok_or("this node runs no sessions: it only stores them, or is shutting down")?;
         let mut running = {
             let id = delivery.id.clone();
             let key: Arc<str> = format!("{session}/{id}").into();
@@ -108,20 +108,20 @@ impl Engine {
                 .clone()
         };
         let ended = running.wait_for(Option::is_some).await;
-        let visited = ended.map_err(|_| "the visit has ended unexpectedly")?.clone();
-        Ok((visited.unwrap_or_else(|| Err("the visit has ended unexpectedly".to_owned()))?, residents.now().0))
+        let visited = ended.map_err(|_| "the visit ended unexpectedly")?.clone();
+        Ok((visited.unwrap_or_else(|| Err("the visit ended unexpectedly".to_owned()))?, residents.now().0))
     }
 
     async fn visit(self: Arc<Self>, session: Arc<str>, delivery: Delivery) -> Result<Visited, String> {
         let residents =
-            self.residents().ok_or("this node visits no sessions: it keeps them only, or is about to end")?;
+            self.residents().ok_or("this node runs no sessions: it only stores them, or is shutting down")?;
         let Delivery { id, visit, reply_to } = delivery;
         let visiting = Visiting { delivery: id.clone(), reply_to: reply_to.clone() };
         self.visiting.insert(session.clone(), visiting);
-        let mut receipt = Receipted::Failed("the visit has come to its end".to_owned());
+        let mut receipt = Receipted::Failed("the visit has ended".to_owned());
         let told = |done: Result<_, _>| {
             receipt = done.into();
-            // Why the session is gone is known when the visit has come to its end.
+            // Why the session is gone is known when the visit has ended.
             if let (Some(node), false) = (&reply_to, matches!(receipt, Receipted::Refused(SendError::Gone(_)))) {
                 self.tell(node, News::Receipt(id.clone(), receipt.clone()));
             }

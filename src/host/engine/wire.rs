@@ -48,7 +48,7 @@ pub struct Appending {
     pub blocks: Vec<(u64, String)>,
 }
 
-/// What has come of them.
+/// What became of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Appended {
@@ -128,8 +128,8 @@ pub(super) struct DirectoryRow {
 /// All rows of a directory.
 pub(super) type Rows = BTreeMap<String, String>;
 
-/// So many bytes a key of a session's log has at most, but for a single record that is longer.
+/// The most bytes that a key of a session's log has, except for a single record that is longer.
 pub const BLOCK: usize = 256 << 10;
 
-/// So many bytes of records a session may have: the engine's limit for what an object keeps is 32 MB.
+/// How many bytes of records a session may have: the engine's limit for what an object keeps is 32 MB.
 pub const ROOM: u64 = 30 << 20;

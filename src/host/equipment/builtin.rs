@@ -96,7 +96,7 @@ impl Component for DiskComponent {
         let (disk, command) = (self.disk.clone(), command.to_owned());
         Box::pin(async move {
             let work = tokio::task::spawn_blocking(move || disk_command(&disk, &command, &param));
-            work.await.map_err(|lost| ComponentError::Failed(format!("the file could not be worked on: {lost}")))?
+            work.await.map_err(|lost| ComponentError::Failed(format!("the file could not be processed: {lost}")))?
         })
     }
 }
@@ -106,7 +106,7 @@ fn disk_command(disk: &Disk, command: &str, param: &Value) -> Result<Value, Comp
     let result = |name: &str, value: Value| Value::map([(name.into(), value)].into_iter().collect());
     let done = match command {
         "read" => disk.read(path).and_then(|bytes| {
-            let text = String::from_utf8(bytes).map_err(|_| format!("cannot read `{path}`: it is no text"))?;
+            let text = String::from_utf8(bytes).map_err(|_| format!("cannot read `{path}`: it is not text"))?;
             Ok(result("text", Value::from(text)))
         }),
         "write" => {

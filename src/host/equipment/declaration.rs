@@ -339,7 +339,7 @@ pub fn resolve_secrets(
 /// The name of a plugin or server, which stands in front of a dot.
 fn read_name(name: &str) -> Result<Arc<str>, String> {
     if name.is_empty() || scan_name(name) != name.len() {
-        return Err(format!("`{name}` is no name; use letters, digits and `_`"));
+        return Err(format!("`{name}` is not a name; use letters, digits and `_`"));
     }
     Ok(name.into())
 }

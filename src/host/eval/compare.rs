@@ -9,7 +9,7 @@ use crate::host::eval::part::{Part, SameSteps, Steps, line_text, part};
 use crate::host::stats::{Difference, Ratio, Tally, difference, ratio};
 use crate::lang::program::Program;
 
-/// What A and B come to.
+/// A comparison of A and B.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// None: in no case both have a valid run.
@@ -31,7 +31,7 @@ pub struct ComparedCase {
     pub a: Tally,
     /// B's valid runs.
     pub b: Tally,
-    /// Where its runs part; none: as many pass, or all go the same ways.
+    /// Where its runs diverge; none: as many pass, or all take the same path.
     pub part: Option<Part>,
     /// The text of the line that [`Part::after`] is, if it is one.
     pub line: Option<String>,
@@ -41,7 +41,7 @@ pub struct ComparedCase {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OtherCases {
     /// One has a case that the other one has not.
-    #[error("A and B have other cases: {case} is only in {side}; measure both with the same cases")]
+    #[error("A and B have different cases: {case} is only in {side}; measure both with the same cases")]
     Only {
         /// The case.
         case: String,
@@ -49,7 +49,7 @@ pub enum OtherCases {
         side: &'static str,
     },
     /// A case was changed between them.
-    #[error("{case} was changed between A and B, so it is another case now; measure both again")]
+    #[error("{case} changed between A and B, so they cannot be compared; measure both again")]
     Changed {
         /// The case.
         case: String,

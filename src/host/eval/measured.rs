@@ -105,7 +105,9 @@ pub enum MeasuredError {
         cause: String,
     },
     /// A newer one.
-    #[error("{path}: this was measured by a newer playhouse (form {version}, known is {VERSION}); use that one")]
+    #[error(
+        "{path}: this was measured by a newer Playhouse (format {version}, this one reads {VERSION}); use that one"
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -154,7 +156,7 @@ impl Measured {
         }
         let File::<Measured> { measured, .. } = serde_json::from_str(&text).map_err(|error| form(&error))?;
         if measured.cases.iter().any(|case| case.program >= measured.programs.len()) {
-            return Err(form(&"a case is of a program that is not in it"));
+            return Err(form(&"a case belongs to a program that is not in it"));
         }
         Ok(measured)
     }

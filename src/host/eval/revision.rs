@@ -34,7 +34,7 @@ pub enum RevisionError {
     #[error("the temporary folder: {0}; make room there, or set TMPDIR")]
     Folder(io::Error),
     /// git says no.
-    #[error("{folder}: git says: {said}; rev: needs a program in a repository of git")]
+    #[error("{folder}: git says: {said}; rev: needs a program in a git repository")]
     Git {
         /// Where it was asked.
         folder: PathBuf,

@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for Mark {
 
 /// Text that is no mark, or one of another counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no mark; marks are written as in 1:12 or 1:12+5")]
+#[error("this is not a mark; marks are written like 1:12 or 1:12+5")]
 pub struct NoMark;
 
 impl FromStr for Mark {

@@ -149,11 +149,11 @@ impl Judge {
 /// Whether the answer is a yes, and its grounds; or what is wrong with it.
 fn read(text: &str, transcript: &Transcript) -> Result<(bool, Grounds), String> {
     let answer: Answer = last_object(behind_think(text))
-        .ok_or(r#"it holds no object {"pass": true or false, "quote": "…", "why": "…"}"#)?;
+        .ok_or(r#"it has no object {"pass": true or false, "quote": "…", "why": "…"}"#)?;
     let Answer { pass, quote, why } = answer;
     if transcript.has(&quote) {
         return Ok((pass, Grounds { quote, why }));
     }
     let shown = serde_json::to_string(&*shorten(&quote, SHOWN_CHARACTERS)).unwrap_or_default();
-    Err(format!("the quote {shown} stands in no line of the transcript"))
+    Err(format!("the quote {shown} is in no line of the transcript"))
 }

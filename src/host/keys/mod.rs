@@ -36,7 +36,7 @@ pub enum ConfigError {
         message: String,
     },
     /// A classifier's id is none.
-    #[error("`{id}` ({reason}) is no trigger classifier: {message}")]
+    #[error("`{id}` ({reason}) is not a trigger classifier: {message}")]
     Classifier {
         /// As given.
         id: String,

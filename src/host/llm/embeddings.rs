@@ -44,7 +44,7 @@ impl Embedder {
         let bytes = self.model.post("embeddings", &body).await?;
         let wrong = |cause: String| {
             format!(
-                "{} gives no vectors: {cause}; name a server with `/embeddings`, and a model that makes them",
+                "{} returns no vectors: {cause}; name a server with `/embeddings`, and a model that makes them",
                 self.model.url()
             )
         };

@@ -54,7 +54,7 @@ impl Llm for Replay {
     fn request(&self, _request: LlmRequest) -> ReplyStream {
         let Some(reply) = self.take() else {
             let reason = format!(
-                "{} has no further reply: all its {} recorded replies have been given; go on with a live model \
+                "{} has no further reply: all its {} recorded replies have been given; continue with a live model \
                  (`--model`)",
                 self.id, self.n_recorded
             );

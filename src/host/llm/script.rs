@@ -95,7 +95,7 @@ pub enum ScriptError {
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptFileError {
     /// The file cannot be read.
-    #[error("script {name} cannot be read: {cause}; check the path behind `script:`")]
+    #[error("script {name} cannot be read: {cause}; check the path after `script:`")]
     Read {
         /// The file.
         name: String,

@@ -217,7 +217,7 @@ fn error_from_wire(error: Option<WireError>) -> Result<Option<ScriptError>, Prob
         None => return Ok(None),
         Some(WireError::Status(status @ 400..=599)) => ScriptError::Status(status),
         Some(WireError::Status(status)) => {
-            return Err(Problem { cause: format!("`error` {status} is no HTTP error"), next_step });
+            return Err(Problem { cause: format!("`error` {status} is not an HTTP error"), next_step });
         }
         Some(WireError::Named(name)) => match name.as_str() {
             "drop" => ScriptError::Drop,

@@ -29,7 +29,7 @@ pub struct TraceParent {
 
 /// Text that is no `traceparent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no traceparent; one is written as in 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")]
+#[error("this is not a traceparent; one is written like 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")]
 pub struct NoTraceParent;
 
 /// The beginning of a hash of these words, each with its length, so that no two lists of words are one text.

@@ -143,7 +143,7 @@ fn headers_of(target: &Target, secrets: &Secrets) -> Result<HeaderMap, String> {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
     for (name, value) in &target.headers {
         secrets.add(value);
-        let wrong = |part: &str| format!("the {part} of the header `{name}` cannot be sent; mend it in `headers`");
+        let wrong = |part: &str| format!("the {part} of the header `{name}` cannot be sent; correct it in `headers`");
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("name"))?;
         let mut value = HeaderValue::from_str(value).map_err(|_| wrong("value"))?;
         value.set_sensitive(true);

@@ -129,7 +129,7 @@ fn url_of(text: &str, is_base: bool) -> Result<Url, String> {
     // A password is not to be shown, also where the rest is no URL.
     let shown = if text.contains('@') { MASK } else { text };
     let wrong = |what: &str| format!("`{shown}` {what}; write it as in http://127.0.0.1:4318");
-    let mut url = Url::parse(text.trim()).map_err(|error| wrong(&format!("is no URL ({error})")))?;
+    let mut url = Url::parse(text.trim()).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("does not begin with http:// or https://"));
     }

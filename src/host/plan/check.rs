@@ -18,7 +18,7 @@ pub struct Checked {
     pub text: String,
     /// The plan in that text.
     pub plan: Plan,
-    /// Findings that are no errors, rendered.
+    /// Findings that are not errors, rendered.
     pub warnings: String,
 }
 
@@ -86,7 +86,7 @@ fn check_plan(order: &Order<'_>, plan: &Plan, text: &str) -> Vec<Diagnostic> {
             let mut findings = check_domains(plan, &find, &candidates);
             let parameters = dataflow.aliases.iter().filter(|alias| matches!(alias.body, AliasBody::Parameter));
             findings.extend(parameters.filter(|alias| !is_given(&alias.name)).map(|alias| {
-                let message = format!("`{}` has no value, and nobody gives it one", alias.name);
+                let message = format!("`{}` has no value, and nothing provides one", alias.name);
                 Diagnostic::error(UNSET, alias.name_span, message)
             }));
             findings

@@ -17,7 +17,7 @@ pub use check::{Checked, check};
 /// A reply that could not be used is shown to the model again, up to so many characters.
 const MAX_REPLY: usize = 20_000;
 
-/// How often a model is asked if nobody says otherwise: the first time, and twice with what was wrong.
+/// How often a model is asked by default: once, and twice more with what was wrong.
 pub const ATTEMPTS: u32 = 3;
 
 /// A plan that can be run.

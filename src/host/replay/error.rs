@@ -14,7 +14,7 @@ pub enum SessionError {
     #[error("the journal holds no session: {0}; start a new session instead")]
     NoSession(String),
     /// The text that the session was to go on with has an error.
-    #[error("the changed program cannot be used: {0}; the session is as it was, mend the text and try again")]
+    #[error("the changed program cannot be used: {0}; the session is as it was; correct the text and try again")]
     Change(String),
     /// The program's text in the journal is no longer understood.
     #[error("the program kept in the journal cannot be loaded: {0}; use the playhouse version that began the session")]

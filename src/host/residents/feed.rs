@@ -197,7 +197,7 @@ impl Feed {
                     }
                     Ok(End::Task) => n_failed = 0,
                     Err(error) if n_failed < ATTEMPTS => {
-                        tracing::debug!(session = &*self.served.session, %error, "the session is followed anew");
+                        tracing::debug!(session = &*self.served.session, %error, "the session is followed again");
                         n_failed += 1;
                         tokio::time::sleep(AGAIN).await;
                     }

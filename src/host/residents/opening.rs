@@ -212,7 +212,7 @@ impl Residents {
                 let row = (handle.id().clone(), opened);
                 let standing = serde_json::to_string(&standing).unwrap_or_default();
                 if let Err(error) = residents.ledger.let_go(row, standing, ending.due).await {
-                    tracing::warn!(session = &**handle.id(), %error, "how the session stands is not kept");
+                    tracing::warn!(session = &**handle.id(), %error, "the session's standing could not be stored");
                 }
             }
             residents.doors.remove_if(handle.id(), |_, door| door.number == opened);

@@ -16,7 +16,7 @@ use crate::host::directory::WorkingDirectory;
 use crate::host::keys::count;
 use crate::host::resource::{Label, Resource, ResourceError};
 
-/// What can be configured of a disk.
+/// The configuration of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiskConfig {
@@ -24,7 +24,7 @@ pub struct DiskConfig {
     pub path: String,
     /// Whether nothing may be written.
     pub read_only: bool,
-    /// Bytes that a file may have.
+    /// The most bytes that a file may have.
     #[serde(deserialize_with = "count")]
     pub max_bytes: usize,
 }
@@ -53,8 +53,8 @@ impl Disk {
     /// The bytes of a file.
     ///
     /// # Errors
-    /// In words for the program's model, like all errors here: it is not there, too large, no file, or lies outside of
-    /// the folder or in a reserved one.
+    /// In words for the program's model, like all errors here: it is not there, too large, not a file, or outside the
+    /// folder or in a reserved one.
     pub fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         let fault = |cause: io::Error| explain("read", path, &cause);
         let file = self.open(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(fault)?;
@@ -127,7 +127,7 @@ impl Disk {
 
     fn folder(&self) -> io::Result<Arc<Dir>> {
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        folder.ok_or_else(|| io::Error::other("the disk is not in use"))
+        folder.ok_or_else(|| io::Error::other("the disk is not open"))
     }
 
     /// Whether the folder is the working directory itself, at whose top names with a dot are reserved.
@@ -222,7 +222,7 @@ impl Resource for Disk {
             let opened = tokio::task::spawn_blocking(move || open_disk(&top, &path, may_make)).await;
             let opened = opened.map_err(io::Error::other).and_then(|opened| opened);
             let folder = opened.map_err(|cause| {
-                let advice = "`path` is a folder below the working directory, and none that begins with a dot";
+                let advice = "`path` must be a folder below the working directory that does not begin with a dot";
                 ResourceError::new(explain("open", &self.config.path, &cause), advice)
             })?;
             *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(folder));
@@ -270,7 +270,7 @@ fn open_folder(root: &Dir, resolved: &Path) -> io::Result<Dir> {
 fn split(path: &str) -> io::Result<(&str, &str)> {
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
     if name.is_empty() || name == "." || name == ".." {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it does not name a file"));
     }
     // `/name` would lose the slash that makes it absolute.
     let parent = if parent.is_empty() && path.starts_with('/') { "/" } else { parent };
@@ -288,7 +288,7 @@ fn explain(action: &str, path: &str, cause: &io::Error) -> String {
         "there is no such file or folder".to_owned()
     } else if kind == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() && !is_reserved {
         // cap-std's answer to whatever would leave the folder.
-        "it lies outside of the disk's folder; paths are relative to it".to_owned()
+        "it is outside the disk's folder; paths are relative to that folder".to_owned()
     } else {
         cause.to_string()
     };

@@ -48,9 +48,9 @@ impl Model {
     /// In words for the program's model: there is no prompt, or the model gave no answer.
     pub async fn generate(&self, parameter: &LlmParameter, prices: &PriceTable) -> Result<LlmResponse, Arc<str>> {
         let prompt = parameter.prompt.as_deref();
-        let prompt = prompt.ok_or("`prompt` is missing, and this model knows nothing else to answer")?;
+        let prompt = prompt.ok_or("`prompt` is missing; this model answers nothing else")?;
         let options = ModelOptions { max_tokens: parameter.max_tokens, temperature: parameter.temperature };
-        let llm = self.llm().ok_or("the model is not in use yet, or not any more")?;
+        let llm = self.llm().ok_or("the model is not ready yet, or no longer in use")?;
         let llm = if options == ModelOptions::default() {
             llm.clone()
         } else {
@@ -80,7 +80,7 @@ impl Resource for Model {
     fn acquire(&self) -> BoxFuture<'_, Result<(), ResourceError>> {
         Box::pin(async {
             let llm = (self.make)(&ModelOptions::default())
-                .map_err(|cause| ResourceError::new(cause, "name another model, or mend its configuration"))?;
+                .map_err(|cause| ResourceError::new(cause, "name another model, or correct its configuration"))?;
             // A second acquisition would find the same model.
             let _ = self.llm.set(llm);
             Ok(())

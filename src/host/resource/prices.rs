@@ -20,7 +20,7 @@ pub struct Price {
 
 /// A price that is none.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("the price `{part}` of `{model}` is {price}; prices are numbers from 0 up, per million tokens")]
+#[error("the price `{part}` of `{model}` is {price}; prices are numbers of at least 0, per million tokens")]
 pub struct PriceError {
     /// Of which model.
     pub model: Arc<str>,

@@ -21,7 +21,9 @@ impl Rows {
     pub(super) fn new(columns: Vec<Arc<str>>, max_rows: usize, max_bytes: usize) -> Result<Rows, SqlError> {
         for (index, column) in columns.iter().enumerate() {
             if columns[..index].contains(column) {
-                return Err(SqlError::Failed(format!("two columns are named `{column}`; name them apart with AS")));
+                return Err(SqlError::Failed(format!(
+                    "two columns are named `{column}`; give them different names with AS"
+                )));
             }
         }
         Ok(Rows { columns, rows: Vec::new(), n_bytes: 0, max_rows, max_bytes })

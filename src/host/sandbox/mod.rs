@@ -133,7 +133,7 @@ impl Sandbox {
             }
         };
         let executable = self.executable.as_deref().ok_or(
-            "this program has no `playhouse` that could confine commands; it can name one (`Workshop::executable`)",
+            "this program has no `playhouse` to confine commands with; it can name one (`Workshop::executable`)",
         )?;
         Ok((means, executable, lacks))
     }

@@ -11,12 +11,12 @@ pub(super) fn available() -> Result<Vec<String>, String> {
     let version = crate::host::sandbox::landlock::version();
     if version == 0 {
         return Err(
-            "this system has no Landlock and seccomp that could confine commands; Linux has both from 5.13 on, \
-                    where `lsm=` of its command line names `landlock`"
+            "this system has no Landlock and seccomp to confine commands with; Linux has both since 5.13, if `lsm=` on \
+             its command line names `landlock`"
                 .to_owned(),
         );
     }
-    let signals = "commands can end other processes of this user: Linux keeps them from it from 6.12 on";
+    let signals = "commands can kill other processes of this user; Linux prevents that since 6.12";
     Ok((version < 6).then(|| signals.to_owned()).into_iter().collect())
 }
 
@@ -24,12 +24,12 @@ pub(super) fn available() -> Result<Vec<String>, String> {
 pub(super) fn available() -> Result<Vec<String>, String> {
     let program = crate::host::sandbox::macos::PROGRAM;
     let is_there = std::path::Path::new(program).exists();
-    is_there.then(Vec::new).ok_or_else(|| format!("{program} is not there, which confines commands on macOS"))
+    is_there.then(Vec::new).ok_or_else(|| format!("{program}, which confines commands on macOS, is missing"))
 }
 
 #[cfg(not(any(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")), target_os = "macos")))]
 pub(super) fn available() -> Result<Vec<String>, String> {
-    Err("there is nothing on this system that Playhouse could confine commands with".to_owned())
+    Err("Playhouse has no way to confine commands on this system".to_owned())
 }
 
 /// Confines this thread, or gives the words of the program that confines the command.
@@ -42,7 +42,7 @@ pub(super) fn confine(confinement: &Confinement) -> Result<Vec<OsString>, String
     let kept = rustix::thread::capabilities(None).map(|sets| sets.permitted & CapabilitySet::DAC_OVERRIDE);
     let sets = |kept| CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
     let dropped = kept.and_then(|kept| set_capabilities(None, sets(kept)));
-    dropped.map_err(|error| format!("privileges cannot be given up: {error}"))?;
+    dropped.map_err(|error| format!("privileges cannot be dropped: {error}"))?;
     crate::host::sandbox::landlock::confine(confinement)?;
     // Before its third version Landlock lets a file be cut off that may not be written to.
     crate::host::sandbox::seccomp::confine(confinement.policy.network, version >= 3)?;

@@ -103,7 +103,7 @@ fn body(playbook: &Playbook, lost: &mut Vec<String>) -> String {
         if list.is_none() {
             let n_outer = playbook.body.steps.iter().filter(|step| step.parent.is_none()).count();
             lost.push(match n_outer {
-                0..3 => "its lines are too few to be read as steps: the skill runs as a goal".to_owned(),
+                0..3 => "it has too few lines to be read as steps: the skill runs as a goal".to_owned(),
                 _ => "its lines are not read as the same steps; see `playhouse check`".to_owned(),
             });
         }
@@ -174,9 +174,9 @@ fn lost(program: &Program, playbook: &Playbook) -> Vec<String> {
     let own: Vec<&str> = steps.iter().filter(|step| step.explicit).map(|step| &*step.label).collect();
     let own = (!own.is_empty()).then(|| format!("lines that cost no model call: {}", own.join(", ")));
     let must: Vec<&str> = steps.iter().filter(|step| step.must_be_done()).map(|step| &*step.label).collect();
-    let must = (!must.is_empty()).then(|| format!("lines that cannot be left out: {}", must.join(", ")));
+    let must = (!must.is_empty()).then(|| format!("lines that cannot be skipped: {}", must.join(", ")));
     let names: Vec<String> = playbook.own.iter().chain(&playbook.outer).map(|name| format!("${name}")).collect();
-    let names = (!names.is_empty()).then(|| format!("variables, and what their values are: {}", names.join(", ")));
+    let names = (!names.is_empty()).then(|| format!("variables and their values: {}", names.join(", ")));
     let mut tools: Vec<&str> = steps
         .iter()
         .filter_map(|step| step.call().filter(|call| call.playbook.is_none()))

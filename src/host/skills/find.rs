@@ -132,7 +132,7 @@ impl Search {
         let Ok(whole) = root.canonicalize() else { return };
         let base = Path::new(".").join(base).canonicalize();
         if !base.is_ok_and(|base| whole.starts_with(base)) {
-            let told = format!("{}: a link out of its folder; name the skills there", root.display());
+            let told = format!("{}: a link out of its folder; name the skills there by their paths", root.display());
             self.found.passed_over.push(told);
         } else if whole.is_dir() && self.searched.insert(whole) {
             self.folder(root, 0);

@@ -68,7 +68,7 @@ impl SkillFolder {
         let mut skill = Skill::read(id, &name, &text);
         let links = skill.links(&text).into_iter().filter(|(_, path)| !folder.join(path).exists());
         let dead = links.map(|(place, path)| {
-            let message = format!("`{path}` is not there; what this skill tells to read or run there will fail");
+            let message = format!("`{path}` does not exist; what this skill says to read or run there will fail");
             Diagnostic::warning("skill-dead-link", place, message)
         });
         skill.findings.extend(dead);
@@ -78,7 +78,7 @@ impl SkillFolder {
         for script in &scripts {
             let name = script.rsplit('/').next().unwrap_or(script);
             if !texts.iter().any(|text| text.contains(name)) {
-                let message = format!("`{script}` is named nowhere, so nobody will run it");
+                let message = format!("nothing names `{script}`, so nobody will run it");
                 skill.findings.push(Diagnostic::warning("skill-script-unmentioned", start, message));
             }
             // Who runs `python fetch.py` needs no right to run `fetch.py`.
@@ -86,7 +86,7 @@ impl SkillFolder {
                 |command: &Command| command.name.split(' ').next().is_some_and(|run| run.ends_with(script));
             let is_run = || texts.iter().any(|text| commands(text).iter().any(is_program));
             if cannot_run(&folder.join(script)) && is_run() {
-                let message = format!("`{script}` is run by its name, and the file may not be run");
+                let message = format!("`{script}` is run by its name, but the file is not executable");
                 let finding = Diagnostic::warning("skill-script-not-executable", start, message);
                 skill.findings.push(finding.with_note(format!("write `chmod +x {script}`")));
             }

@@ -84,12 +84,12 @@ impl Known {
 
     fn nothing_called(&self, name: &str, trusted: &Trusted) -> String {
         if let Some(folder) = trusted.vanished().find(|folder| folder.ends_with(name)) {
-            return format!("it was trusted in {}, and is not there any more; bring it back", folder.display());
+            return format!("it was trusted in {}, and is no longer there; restore it", folder.display());
         }
         match nearest(name, self.found().nearest().map(|skill| skill.name.as_str())) {
-            Some(close) => format!("there is none of this name; did you mean `{close}`?"),
-            None => "there is none of this name; `playhouse skills list` shows the skills, and a folder is imported \
-                     by its path"
+            Some(close) => format!("there is no skill of this name; did you mean `{close}`?"),
+            None => "there is no skill of this name; `playhouse skills list` shows the skills; import a folder by its \
+                     path"
                 .to_owned(),
         }
     }
@@ -119,7 +119,7 @@ impl Known {
             }
             if n_unknown > 0 {
                 let told =
-                    format!("skills that are not trusted, and not loaded: {n_unknown}; see `playhouse skills list`");
+                    format!("skills not loaded, as they are not trusted: {n_unknown}; see `playhouse skills list`");
                 remarks.push(told);
             }
         }

@@ -21,14 +21,14 @@ const VERSION: u32 = 1;
 /// More files are no skill's.
 const MAX_FILES: usize = 10_000;
 
-/// Why nothing can be said about trust; each with the next step.
+/// Why trust cannot be determined; each with the next step.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// It is not known where it is kept.
-    #[error("where trusted skills are kept is not known; set HOME or XDG_STATE_HOME")]
+    #[error("there is no folder for the list of trusted skills; set HOME or XDG_STATE_HOME")]
     NoPlace,
     /// The file cannot be read or written.
-    #[error("{path}: {cause}; check the path and the rights")]
+    #[error("{path}: {cause}; check the path and its permissions")]
     Io {
         /// The file.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum TrustError {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents(BTreeMap<String, String>);
 
-/// How somebody stands to a skill.
+/// Whether a skill is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It is as it was when it was trusted.
@@ -86,7 +86,7 @@ struct Wire {
 }
 
 impl Contents {
-    /// What stands in a folder now.
+    /// The contents of a folder now.
     ///
     /// # Errors
     /// Something cannot be read, is neither a file nor a folder, or is a link that leads out.
@@ -146,7 +146,7 @@ impl Contents {
 }
 
 impl Trusted {
-    /// How somebody stands to the skill in a folder.
+    /// Whether the skill in a folder is trusted.
     pub fn standing(&self, folder: &Path) -> Standing {
         let now = canonical(folder).and_then(|root| Ok((key(&root)?, Contents::of(&root)?)));
         let (key, now) = match now {
@@ -191,7 +191,7 @@ impl TrustFile {
         Ok(Trusted(wire.skills))
     }
 
-    /// Keeps that a folder is trusted with these contents, which somebody has seen. Who does the same meanwhile waits.
+    /// Keeps that a folder is trusted with these contents, which somebody has seen. Concurrent callers wait.
     ///
     /// # Errors
     /// The file cannot be written, or is damaged: then it stays as it is.
@@ -225,7 +225,7 @@ impl TrustFile {
 /// Where a link leads, by its path in the folder.
 fn link(root: &Path, path: &Path) -> Result<String, TrustError> {
     let target = path.canonicalize();
-    let target = target.map_err(|_| refused(path, "this link leads nowhere; take it out of the skill"))?;
+    let target = target.map_err(|_| refused(path, "this link leads nowhere; remove it from the skill"))?;
     match target.strip_prefix(root) {
         Ok(inside) => Ok(format!("link to {}", inside.display())),
         Err(_) => Err(refused(

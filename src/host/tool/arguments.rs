@@ -53,7 +53,7 @@ impl<R: Resource + ?Sized> Among<R> {
         let is_it =
             |resource: &&Arc<R>| named.is_none_or(|name| resource.label().shown().map(|own| &**own) == name.as_str());
         self.all.iter().find(is_it).ok_or_else(|| {
-            let message = format!("is no resource that there is; there are {}", self.known());
+            let message = format!("is not one of the resources; these are {}", self.known());
             ArgumentFault { path: self.named_by.to_owned(), message }
         })
     }
@@ -89,7 +89,7 @@ pub fn check_arguments(signature: &Signature, mut arguments: Map) -> Result<Map,
     let mut fault = |path: &str, message: String| faults.push(ArgumentFault { path: path.to_owned(), message });
     for name in arguments.keys() {
         if !signature.parameters.iter().any(|parameter| parameter.name == *name) {
-            fault(name, "is no parameter".to_owned());
+            fault(name, "is not a parameter".to_owned());
         }
     }
     for parameter in &signature.parameters {

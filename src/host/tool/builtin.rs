@@ -111,7 +111,7 @@ struct Now {
 
 impl Tool for Now {
     fn signature(&self) -> ToolSignature {
-        let summary = "Gives the date and time, ISO 8601 with the local offset (`2026-11-21T14:48:05-08:00`).";
+        let summary = "Returns the date and time, ISO 8601 with the local offset (`2026-11-21T14:48:05-08:00`).";
         tool("Now", Vec::new(), TypeKind::Str, summary, EffectClass::ReadOnly)
     }
 

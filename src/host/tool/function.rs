@@ -41,7 +41,7 @@ where
 /// The value as the language has it.
 fn to_value(value: &impl Serialize) -> Result<Value, String> {
     let text = serde_json::to_string(value).and_then(|json| Value::from_json(&json));
-    text.map_err(|error| format!("the tool's result is no value: {error}"))
+    text.map_err(|error| format!("the tool's result is not a value: {error}"))
 }
 
 impl Function {

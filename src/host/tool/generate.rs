@@ -20,11 +20,11 @@ pub fn signature() -> ToolSignature {
     let list = Type { optional: true, ..TypeKind::List.into() };
     let parameters = vec![
         text("prompt", None, "what the model is asked"),
-        text("context", Some(Value::Null), "what else it is to know"),
+        text("context", Some(Value::Null), "what else it should know"),
         text("response_format", Some(Value::Null), "\"json\" for an object as the answer"),
         parameter(MEMBERS, list, Some(Value::Null), "the members that the object must have"),
     ];
-    let summary = "asks a language model and gives its reply";
+    let summary = "asks a language model and returns its reply";
     tool(LLM_GENERATE, parameters, TypeKind::Str, summary, EffectClass::ReadOnly)
 }
 
@@ -49,7 +49,9 @@ impl Tool for LlmGenerate {
     fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
         Box::pin(async move {
             let Some(llm) = context.llm else {
-                return ToolOutcome::Error(format!("`{LLM_GENERATE}` asks a session's model, and this is no session"));
+                return ToolOutcome::Error(format!(
+                    "`{LLM_GENERATE}` asks a session's model, and there is no session here"
+                ));
             };
             match ask(&*llm, request_of(&arguments), Retries::default()).await {
                 Ok((text, usage)) => ToolOutcome::Written { text, usage },

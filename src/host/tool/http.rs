@@ -137,16 +137,17 @@ impl Tool for HttpTool {
             parameters.push(parameter("body", Type::ANY, None, body));
         }
         parameters.push(parameter("headers", TypeKind::Dict, Some(Value::map(Map::new())), "further headers"));
-        parameters.extend(self.resources.parameter("which of the resources asks"));
+        parameters.extend(self.resources.parameter("which resource makes the request"));
         let (name, summary, effect) = match self.work {
             Work::Get => (
                 HTTP_GET,
-                "Asks a server that may be asked, and gives {status, headers, body}; a body of JSON is a value.",
+                "Sends a GET request to an allowed server and returns {status, headers, body}; a JSON body is a value.",
                 EffectClass::ReadOnly,
             ),
             Work::Post => (
                 HTTP_POST,
-                "Sends something to a server that may be asked, and gives its answer as {status, headers, body}.",
+                "Sends a POST request to an allowed server and returns {status, headers, body}; a JSON body is a \
+                 value.",
                 EffectClass::Write,
             ),
         };
@@ -187,8 +188,8 @@ fn read_headers(http: &Http, headers: Option<&Value>) -> Result<HeaderMap, Vec<A
             Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => value.to_text(),
         };
         match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&text)) {
-            (Err(_), _) => fault("is no name of a header"),
-            (Ok(_), Err(_)) => fault("has a value that no header can have"),
+            (Err(_), _) => fault("is not a header name"),
+            (Ok(_), Err(_)) => fault("has a value that is not allowed in a header"),
             (Ok(name), Ok(_)) if FORBIDDEN.contains(&name.as_str()) => fault("is set by the program itself"),
             (Ok(name), Ok(_)) if http.sets_header(&name) => fault("is set by the resource"),
             (Ok(name), Ok(value)) => {

@@ -171,7 +171,8 @@ fn origin_of(parameter: &str, value: &Value) -> Result<Origin, String> {
     }
     names.iter().try_fold(Origin::default(), |all, name| {
         let origin = Origin::named(name);
-        let wrong = || format!("`{name}` is no source of values; there are user, code, argument, model and tool");
+        let wrong =
+            || format!("`{name}` is not a source of values; the sources are user, code, argument, model and tool");
         Ok(all.with(origin.ok_or_else(wrong)?))
     })
 }

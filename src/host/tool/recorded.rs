@@ -22,7 +22,7 @@ impl Tool for Absent {
     }
 
     fn call(&self, _: CallContext, _: Map) -> ToolFuture<'_> {
-        let reason = format!("`{}` is not there: this run is a recording", self.0.signature.name);
+        let reason = format!("`{}` is not available: this run is a recording", self.0.signature.name);
         Box::pin(std::future::ready(ToolOutcome::Error(reason)))
     }
 }

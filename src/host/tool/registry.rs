@@ -36,7 +36,7 @@ pub enum AddToolError {
     #[error("there are two tools named `{0}`; rename or leave out one of them")]
     Duplicate(Arc<str>),
     /// It panics when it is asked what it is.
-    #[error("a tool cannot say what it is because of a bug in it: {0}; leave it out and report the bug")]
+    #[error("a tool cannot describe itself because of a bug in it: {0}; leave it out and report the bug")]
     Broken(String),
 }
 

@@ -78,7 +78,7 @@ impl Retrieval {
             Retrieval::Search => {
                 let index = Type { optional: true, ..TypeKind::Str.into() };
                 let parameters = vec![
-                    text("query", "what is looked for, as a question or in words of the documents"),
+                    text("query", "what to look for, as a question or in words of the documents"),
                     number("top_k", TOP, "how many chunks"),
                     parameter("index", index, Some(Value::Null), "the name or id of an index, if there are several"),
                 ];
@@ -86,14 +86,14 @@ impl Retrieval {
             }
             Retrieval::Read => {
                 let parameters = vec![
-                    text("source", "a source as a search gives it, such as docs/refunds.md:12-40, or a document"),
+                    text("source", "a source as a search returns it, such as docs/refunds.md:12-40, or a document"),
                     number("before", 0, "how many chunks before it"),
                     number("after", 0, "how many chunks after it"),
                 ];
-                (parameters, TypeKind::Dict, "Gives the text of a part of a document.".to_owned())
+                (parameters, TypeKind::Dict, "Returns the text of a part of a document.".to_owned())
             }
             Retrieval::LookUp => {
-                let summary = "Looks up what the documents say of the things that a question names: `entities`, \
+                let summary = "Looks up what the documents say about the things that a question names: `entities`, \
                                `relationships` between them, and the `chunks` that answer it best.";
                 (vec![text("query", "a question that names things")], TypeKind::Dict, summary.to_owned())
             }
@@ -170,7 +170,7 @@ impl Tool for RetrievalTool {
 /// What is said of a tool that has no documents.
 pub(crate) fn no_index(kind: Retrieval) -> String {
     format!(
-        "`{}` has no index of documents to look into (index-missing); make one with `playhouse index add FOLDER`, declare \
+        "`{}` has no index of documents to search (index-missing); make one with `playhouse index add FOLDER`, declare \
          a resource of the type `documents`, or give a tool of this name with --tools FILE",
         kind.name()
     )

@@ -44,7 +44,7 @@ impl SqlQuery {
 
 impl Tool for SqlQuery {
     fn signature(&self) -> ToolSignature {
-        let sql = format!("one statement; values are no part of it but {}", self.placeholders());
+        let sql = format!("one statement, with {} in place of values", self.placeholders());
         let values = "the values of the statement's placeholders, a list or a dict by their names";
         let mut parameters = vec![
             parameter("sql", TypeKind::Str, None, &sql),
@@ -53,9 +53,9 @@ impl Tool for SqlQuery {
         parameters.extend(self.databases.parameter("which database"));
         let may_write = self.databases.all().any(|database| database.may_write());
         let summary = if may_write {
-            "Runs one SQL statement: its rows as a list of dicts, or {changed} if it gives none."
+            "Runs one SQL statement and returns its rows as a list of dicts, or {changed} if it has none."
         } else {
-            "Runs one SQL query that reads, and gives its rows as a list of dicts."
+            "Runs one SQL query that only reads, and returns its rows as a list of dicts."
         };
         let effect = if may_write { EffectClass::Write } else { EffectClass::ReadOnly };
         // What users and tools say is a value, and never part of a statement.

@@ -96,8 +96,8 @@ fn check_secrets(records: &[Record]) -> Result<(), SessionError> {
     let is_masked = |record: &&Record| secrets::holds_secret(&record.body, &names) && record.shown(&names) == **record;
     match records.iter().find(is_masked) {
         Some(record) => Err(SessionError::NoPoint(format!(
-            "the secret values of the journal are missing (record {} has one), so nothing can go on from it; put the \
-             file with the secrets back beside it",
+            "the secret values of the journal are missing (record {} has one), so nothing can continue from it; put \
+             the file with the secrets back beside it",
             record.seq
         ))),
         None => Ok(()),

@@ -41,7 +41,8 @@ impl FromStr for At {
 /// Text that is no point.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} is no point of a session; write the number of a record, as in 41, or with that of a move after it, as in 41.3"
+    "{text:?} is not a point of a session; write the number of a record, as in 41, or with the number of a step after \
+     it, as in 41.3"
 )]
 pub struct PointFault {
     text: String,

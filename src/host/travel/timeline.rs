@@ -212,7 +212,7 @@ impl Timeline {
         let is_one = |last| if point.directive <= last { Ok(point) } else { Err(Some(last)) };
         self.last_directive(point.seq).ok_or(None).and_then(is_one).map_err(|last| {
             SessionError::NoPoint(match last {
-                Some(last) => format!("there is no point {point}: behind record {} lie {0}.0 to {0}.{last}", point.seq),
+                Some(last) => format!("there is no point {point}: after record {} come {0}.0 to {0}.{last}", point.seq),
                 None => format!("there is no point {point}: the session goes from {} to {}", self.start(), self.end()),
             })
         })
@@ -236,7 +236,7 @@ impl Timeline {
             cursor.point.directive += 1;
         } else {
             let next = usize::try_from(cursor.point.seq).ok().and_then(|index| self.records.get(index));
-            let next = next.ok_or_else(|| cursor.differs("there is no record behind it"))?;
+            let next = next.ok_or_else(|| cursor.differs("there is no record after it"))?;
             self.settle(cursor);
             cursor.handle(next)?;
         }
@@ -317,7 +317,7 @@ impl Cursor {
 
 /// That a record does not follow the one before it.
 pub(super) fn misnumbered(record: &Record) -> String {
-    format!("the record behind it has the number {}", record.seq)
+    format!("the record after it has the number {}", record.seq)
 }
 
 /// What it takes to handle a record, in the unit of [`FIRST_INTERVAL`].

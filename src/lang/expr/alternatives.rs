@@ -87,7 +87,7 @@ impl Parser<'_> {
                 None => one,
             });
         }
-        whole.ok_or_else(|| self.error("expected a text"))
+        whole.ok_or_else(|| self.error("expected text"))
     }
 
     /// Whether an `or` joins what comes, after a comma and more texts at most.

@@ -66,7 +66,7 @@ pub(crate) fn next_token(text: &str, position: usize) -> Lexed {
     if first == '"' || first == '\'' {
         return match scan_string(rest) {
             Some((content, length)) => lexed(Token::Str(content.into()), length),
-            None => lexed(Token::Bad("text has no closing quote or a bad escape"), 1),
+            None => lexed(Token::Bad("text has no closing quote, or a bad escape"), 1),
         };
     }
     if first == '$' {

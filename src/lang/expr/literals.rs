@@ -54,7 +54,7 @@ impl Parser<'_> {
             "true" => Ok(Value::Bool(true)),
             "false" => Ok(Value::Bool(false)),
             "null" | "none" => Ok(Value::Null),
-            "yes" | "no" => Err(self.error("`yes` and `no` stand only after `is`")),
+            "yes" | "no" => Err(self.error("`yes` and `no` can only follow `is`")),
             word => number_word(word)
                 .map(Value::Int)
                 .ok_or_else(|| self.error("expected a value; write a variable with `$`, text in quotes")),

@@ -31,7 +31,8 @@ pub fn scan_name(text: &str) -> usize {
 pub fn check_event_name(name: &str) -> Result<(), String> {
     if name.is_empty() || scan_name(name) != name.len() {
         return Err(format!(
-            "`{name}` is no name of an event; write letters, digits and `_`, a letter first, as in `photo_uploaded`"
+            "`{name}` is not an event name; use letters, digits and `_`, beginning with a letter, as in \
+             `photo_uploaded`"
         ));
     }
     Ok(())

@@ -110,7 +110,7 @@ pub(crate) fn expect_condition(expr: &Expr) -> Result<(), ExprError> {
         ExprKind::Reference(_) | ExprKind::Test { .. } => false,
     };
     if never {
-        let message = "this is no condition; `and`, `or` and `not` need comparisons, such as `$x is 3`".to_owned();
+        let message = "this is not a condition; `and`, `or` and `not` need comparisons, such as `$x is 3`".to_owned();
         return Err(ExprError { span: expr.span, message });
     }
     Ok(())

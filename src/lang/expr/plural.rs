@@ -31,7 +31,7 @@ impl Parser<'_> {
         }
         let _ = self.eat_word("both") || self.eat_word("all");
         if self.at_word("not") {
-            return Err(self.error("say of each variable by itself what it is not"));
+            return Err(self.error("say for each variable separately what it is not"));
         }
         if let [first, second] = &subjects[..]
             && let Some((_, same)) = SAME.iter().find(|(words, _)| self.eat_phrase(words))
@@ -46,7 +46,7 @@ impl Parser<'_> {
         let mut joined = first;
         for subject in subjects {
             let Some(expr) = with_subject(&pattern, subject) else {
-                return Err(self.error("say of each variable by itself what it is"));
+                return Err(self.error("say for each variable separately what it is"));
             };
             joined = self.combine(operator, joined, Parsed { expr, height })?;
         }

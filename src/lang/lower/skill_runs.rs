@@ -1,4 +1,5 @@
-//! How a program wants its skills to run: the maps in `skills:` of front matter (docs/skills.md, "What is read of it").
+//! How a program wants its skills to run: the maps in `skills:` of front matter (docs/skills.md, "How a skill is
+//! read").
 
 use std::collections::HashMap;
 use std::str::FromStr;

@@ -77,10 +77,10 @@ impl Check<'_> {
 
     fn unknown_callee(&mut self, dialect: Dialect, call: &PlanCall, suggestion: Option<&str>) {
         const CODE: &str = "plan-unknown-callee";
-        let message = format!("nothing is called `{}`", shown(&call.callee));
+        let message = format!("there is no tool, playbook or plan `{}`", shown(&call.callee));
         let found = if self.around.open_world {
             let found = Diagnostic::warning(CODE, call.callee_span, message);
-            found.with_note("it may be a tool that is known at run time")
+            found.with_note("it may be a tool that is only known at run time")
         } else {
             Diagnostic::error(CODE, call.callee_span, message)
         };
@@ -89,12 +89,12 @@ impl Check<'_> {
             Some(near) if dialect == Dialect::Jmp => {
                 found.with_fix(format!("call `{}`", shown(near)), call.callee_span, quoted(near))
             }
-            Some(_) | None if self.around.candidates.is_empty() => found.with_note("no tool is configured"),
+            Some(_) | None if self.around.candidates.is_empty() => found.with_note("no tools are configured"),
             Some(_) | None => {
                 let names = self.around.candidates.iter().map(String::as_str);
                 let n_more = self.around.candidates.len().saturating_sub(MAX_LISTED);
                 let more = if n_more > 0 { format!(", and {n_more} more") } else { String::new() };
-                found.with_note(format!("there are {}{more}", listed(names.take(MAX_LISTED))))
+                found.with_note(format!("available: {}{more}", listed(names.take(MAX_LISTED))))
             }
         });
     }
@@ -121,7 +121,8 @@ impl Check<'_> {
         let missing: Vec<&str> =
             required.map(|parameter| &*parameter.name).filter(|name| !given.contains(name)).collect();
         if !missing.is_empty() {
-            let message = format!("the call of `{name}` lacks {}", listed(missing.iter().copied().take(MAX_LISTED)));
+            let message =
+                format!("the call to `{name}` is missing {}", listed(missing.iter().copied().take(MAX_LISTED)));
             self.diagnostics.push(Diagnostic::error("plan-missing-argument", call.callee_span, message));
         }
     }
@@ -163,17 +164,17 @@ impl Check<'_> {
             let message = format!("nothing sets `{}`", shown(name));
             let mut warning = Diagnostic::warning("plan-undefined-variable", place, message);
             match n_reads.get(name) {
-                Some(2) => warning = warning.with_note("it is read in one more place"),
-                Some(n) if *n > 2 => warning = warning.with_note(format!("it is read in {} more places", n - 1)),
+                Some(2) => warning = warning.with_note("it is read in one other place"),
+                Some(n) if *n > 2 => warning = warning.with_note(format!("it is read in {} other places", n - 1)),
                 Some(_) | None => {}
             }
-            warning = warning.with_note(format!("give it when the plan is run: `--arg {}=…`", shown(name)));
+            warning = warning.with_note(format!("set it when you run the plan: `--arg {}=…`", shown(name)));
             let near = suggest(&self.spelling, name, set.iter().map(|name| &**name));
             // The place is that of the name only if the name stands there.
             let is_exact = self.around.text.get(place.range()) == Some(name);
             self.diagnostics.push(match near {
                 Some(near) if is_exact && is_name(near, json.dialect) => {
-                    warning.with_fix(format!("read `{near}`"), place, near)
+                    warning.with_fix(format!("write `{near}`"), place, near)
                 }
                 Some(near) => warning.with_note(format!("did you mean `{}`?", shown(near))),
                 None => warning,

@@ -44,7 +44,7 @@ pub struct Step {
     pub node: NodeId,
     /// What is done there, in one line.
     pub does: String,
-    /// Where the plan goes on, or what is made of it: labels. A target that is computed is left out, the end too.
+    /// Where the plan continues, or which aliases use this one: labels. Computed targets and the end are left out.
     pub then: Vec<Arc<str>>,
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn what(plan: &Plan, dialect: Dialect, kind: &InstructionKind) -> Str
             let context = branch
                 .context
                 .as_ref()
-                .map_or(String::new(), |context| format!(", knowing {}", shortened(&value_text(context, dialect))));
+                .map_or(String::new(), |context| format!(", given {}", shortened(&value_text(context, dialect))));
             let (yes, no) = (target(plan, dialect, &branch.if_true), target(plan, dialect, &branch.if_false));
             let prompt = shortened(&value_text(&branch.prompt, dialect));
             format!("if {prompt}{context} then {yes}, else {no}")

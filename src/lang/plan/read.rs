@@ -73,7 +73,7 @@ pub fn read_written_plan(
 }
 
 impl Plan {
-    /// What is to be known to call it. Every parameter is required and takes any value.
+    /// What a caller must know. Every parameter is required and takes any value.
     pub fn signature(&self) -> Signature {
         let parameter = |name: &Arc<str>| Parameter {
             name: name.clone(),

@@ -87,8 +87,8 @@ pub struct SkillText {
     pub delegate: Option<PlaybookId>,
 }
 
-/// How a program wants a skill to run (docs/skills.md, "What is read of it"). It says so where it names the skill, for its text
-/// alone is what a session can be replayed with.
+/// How a program wants a skill to run (docs/skills.md, "How a skill is read"). It says so where it names the skill, for
+/// its text alone is what a session can be replayed with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkillRun {
     /// What its lines are; none: what its text shows.

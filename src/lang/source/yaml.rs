@@ -136,20 +136,21 @@ pub fn parse(
         };
         let range = place.byte_range().unwrap_or_default();
         if let Some(tag) = place.tag_span() {
-            let message = "tags of YAML are not read; write the plain value";
+            let message = "YAML tags are not supported; write the plain value";
             builder.refuse(tag.byte_range().unwrap_or_default(), "yaml-tag", message.to_owned());
         }
         // The enumeration is open, so `match` would need an arm for what nobody knows.
         if let Event::DocumentStart(..) = event {
             n_documents += 1;
             if n_documents > 1 {
-                let message = "here a second YAML document begins; write one";
+                let message = "a second YAML document begins here; write only one";
                 builder.refuse(range, "several-documents", message.to_owned());
                 break;
             }
         } else if let Event::Anchor(_, name) = event {
-            let message =
-                format!("anchors of YAML (`&{name}`) are not read; write the value out, and put other text in quotes");
+            let message = format!(
+                "YAML anchors (`&{name}`) are not supported; write the value out, or put literal text in quotes"
+            );
             builder.refuse(range, "yaml-anchor", message);
         } else if matches!(event, Event::Alias(_) | Event::UnresolvedAlias(_)) {
             let span = builder.span(range.clone());
@@ -157,7 +158,7 @@ pub fn parse(
             let name = name.trim_start_matches('*');
             if reported.insert(name) {
                 let message = format!(
-                    "references of YAML (`*{name}`) are not read; write the value out, and put other text in quotes"
+                    "YAML aliases (`*{name}`) are not supported; write the value out, or put literal text in quotes"
                 );
                 builder.refuse(range, "yaml-alias", message);
             }
@@ -260,15 +261,15 @@ fn advice(kind: &ErrorKind) -> Option<&'static str> {
     if is_tab {
         Some("indent with spaces")
     } else if matches!(kind, ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator) {
-        Some("a bracket is not closed, or a comma or quotes are missing between `{ }` or `[ ]`")
+        Some("a bracket is not closed, or a comma or quotes are missing inside `{ }` or `[ ]`")
     } else if matches!(kind, ErrorKind::UnexpectedCharacter { .. }) {
-        Some("a text that begins with this character needs quotes")
+        Some("text that begins with this character needs quotes")
     } else if *kind == ErrorKind::MappingValueNotAllowed {
-        Some("a text with `: ` in it needs quotes")
+        Some("text that contains `: ` needs quotes")
     } else if matches!(kind, ErrorKind::InvalidQuotedScalarIndent | ErrorKind::UnclosedQuotedScalar) {
-        Some("a quote before this place is not closed")
+        Some("a quote before this is not closed")
     } else if *kind == ErrorKind::DirectiveDisallowed {
-        Some("there are no `%` directives here; a text that begins with `%` needs quotes")
+        Some("there are no `%` directives here; text that begins with `%` needs quotes")
     } else {
         None
     }

@@ -117,10 +117,10 @@ fn is_same(one: &Source, other: &Source) -> bool {
 fn at_line(id: BreakpointId, wanted: &SourceBreakpoint, source: &Source, texts: &Texts) -> Compiled {
     let Some(file) = texts.file_of(source) else {
         let name = source.path.as_deref().or(source.name.as_deref()).unwrap_or("this text");
-        return Err(format!("{name} is none of the program's files"));
+        return Err(format!("{name} is not one of the program's files"));
     };
     let line = texts.counting().our_line(wanted.line);
-    let place = texts.places.nearest(file, line).ok_or("there is nothing in this file that is executed")?;
+    let place = texts.places.nearest(file, line).ok_or("nothing in this file is executed")?;
     let log = wanted.log_message.as_deref().filter(|text| !text.is_empty()).map(LogMessage::parse).transpose()?;
     let breakpoint = at(id, Target::Line(place.location), &wanted.when)?;
     let place = texts.range(place.range).map(|place| {
@@ -151,7 +151,7 @@ pub(crate) fn function_names(program: &Program) -> Vec<String> {
 
 fn at_data(id: BreakpointId, wanted: &DataBreakpoint) -> Compiled {
     let target = data_target(&wanted.data_id).ok_or_else(|| {
-        format!("`{}` is no variable that can be watched; ask for one with dataBreakpointInfo", wanted.data_id)
+        format!("`{}` is not a variable that can be watched; ask for one with dataBreakpointInfo", wanted.data_id)
     })?;
     Ok((at(id, target, &wanted.when)?, None))
 }
@@ -207,9 +207,9 @@ fn to_wire(id: BreakpointId, compiled: Compiled) -> wire::Breakpoint {
 /// What a program can be stopped at beside breakpoints: name, label, description, and whether it is on by default.
 pub(crate) const FILTERS: [(&str, &str, &str, bool); 5] = [
     ("faults", "Faults", "the program fails, or an instruction of a plan", true),
-    ("failedCalls", "Failed calls", "a tool or a playbook fails; the program is told and may go on", false),
+    ("failedCalls", "Failed calls", "a tool or a playbook fails; the program is told and may continue", false),
     ("triggerMatched", "Trigger matched", "a trigger has matched, and its playbook is about to be called", false),
-    ("triggerEvaluated", "Trigger evaluated", "a trigger was evaluated, whatever came of it", false),
+    ("triggerEvaluated", "Trigger evaluated", "a trigger was evaluated, whatever the result", false),
     ("end", "End", "the session ends: the last moment to go back", false),
 ];
 

@@ -24,12 +24,12 @@ pub trait Door: Send + Sync {
     fn attach(&self, arguments: &AttachArguments) -> Result<Reached, String>;
 }
 
-/// What is to be known of a program beside its session.
+/// What must be known about a program besides its session.
 #[derive(Clone)]
 pub struct Subject {
     /// The program.
     pub program: Arc<Program>,
-    /// Whether it is a plan: it says nothing, and its value is what is wanted of it.
+    /// Whether it is a plan: it says nothing, and its value is the result.
     pub is_plan: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Launched {
     pub remarks: Vec<String>,
     /// What is odd.
     pub warnings: Vec<String>,
-    /// What is to be said of it when it has ended, if it is a test: the error is what is wrong, in whole lines.
+    /// The verdict when it has ended, if it is a test: the error is what is wrong, in whole lines.
     pub verdict: Option<BoxFuture<'static, Result<(), String>>>,
     /// Closes what was opened for it.
     pub closing: BoxFuture<'static, ()>,

@@ -21,7 +21,7 @@ const INBOX: usize = 64;
 /// The numbers of requests that a client does not want answered any more.
 type Cancelled = Arc<Mutex<HashSet<i64>>>;
 
-/// Speaks the protocol until the client has gone, or has been let go.
+/// Speaks the protocol until the client disconnects or is detached.
 pub async fn serve<R, W>(reader: R, writer: W, door: Arc<dyn Door>)
 where
     R: AsyncRead + Unpin + Send + 'static,

@@ -50,7 +50,7 @@ impl Lists {
         index.and_then(|index| self.lists.get(index)).ok_or_else(|| {
             Refusal::new(
                 RefusalKind::Gone,
-                "the program has gone on since this list was shown; ask for the scopes again",
+                "the program has continued since this list was shown; request the scopes again",
             )
         })
     }
@@ -134,9 +134,7 @@ impl Lists {
             Entry::Value(label, inner) if label == name => inner.owner.map(|owner| (owner, inner.value)),
             Entry::Value(..) | Entry::Row(_) => None,
         });
-        found.ok_or_else(|| {
-            Refusal::new(RefusalKind::Value, format!("{name} is nothing that can be set; set a variable"))
-        })
+        found.ok_or_else(|| Refusal::new(RefusalKind::Value, format!("{name} cannot be set; set a variable")))
     }
 
     fn variable(&mut self, entry: Entry) -> Json {

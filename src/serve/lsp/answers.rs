@@ -360,7 +360,7 @@ impl<'a> Answers<'a> {
         if asked.context.only.is_some() && is_wanted(&CodeActionKind::SourceFixAll) {
             let mends = here.program.view.all_mends(here.file);
             actions.extend((!mends.is_empty()).then(|| CodeAction {
-                title: "make all mends of this file".to_owned(),
+                title: "apply all fixes in this file".to_owned(),
                 kind: Some(CodeActionKind::SourceFixAll),
                 edit: edit(&mends),
                 ..CodeAction::default()
@@ -372,7 +372,8 @@ impl<'a> Answers<'a> {
     /// What was found in a file, by all programs that reach it, each finding once.
     pub(super) fn findings(self, name: &str) -> Vec<Diagnostic> {
         if self.documents.get(name).is_some_and(|document| document.is_too_long()) {
-            let message = "this text is longer than 4 MiB, and is not read; split it into files that import each other";
+            let message = "this text is longer than 4 MiB, so it is not read; split it into files that import each \
+                           other";
             return vec![Diagnostic {
                 severity: Some(DiagnosticSeverity::Error),
                 code: Some(Code::String("too-long".to_owned())),

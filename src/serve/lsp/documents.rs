@@ -219,7 +219,7 @@ pub(super) fn uri_of(name: &str) -> Option<Uri> {
     let copy = || {
         let file = Some(name).filter(|name| library::is_library(name)).and_then(|name| library::find(name).ok())?;
         let written = file.write_copy(LIBRARY.as_deref()?);
-        written.inspect_err(|error| tracing::warn!(%error, name, "a file of the library is not shown")).ok()
+        written.inspect_err(|error| tracing::warn!(%error, name, "a file of the library could not be shown")).ok()
     };
     let path = copy().unwrap_or_else(|| PathBuf::from(name));
     Uri::from_file_path(path).ok().or_else(|| Uri::parse(name).ok())

@@ -100,7 +100,7 @@ impl Edits {
         let annotation = ChangeAnnotation {
             label: "mentions in words".to_owned(),
             needs_confirmation: Some(true),
-            description: Some("the interpreter does not read these: look whether the name is meant".to_owned()),
+            description: Some("the interpreter does not read these: check whether they mean this name".to_owned()),
         };
         WorkspaceEdit {
             changes: None,

@@ -45,7 +45,7 @@ impl<'a> Answers<'a> {
     pub(super) fn chosen(self, action: CodeAction) -> Result<CodeAction, String> {
         let Some(data) = action.data.clone() else { return Ok(action) };
         let Chosen { file, start, end } = serde_json::from_value(data).map_err(|error| error.to_string())?;
-        let extracted = self.extractions(&file, &(start..end)).ok_or("these lines are not there any more")?;
+        let extracted = self.extractions(&file, &(start..end)).ok_or("these lines no longer exist")?;
         let edits = self.proved(&extracted?)?;
         Ok(CodeAction { edit: Some(edits.in_workspace(self.columns())), ..action })
     }
@@ -66,7 +66,7 @@ impl<'a> Answers<'a> {
         }
         let edited = all.texts();
         for (program, extraction) in extractions {
-            let after = program.with_texts(&edited, self.documents).ok_or("the program cannot be read any more")?;
+            let after = program.with_texts(&edited, self.documents).ok_or("the program can no longer be read")?;
             program.view.prove_extraction(extraction, &after)?;
         }
         Ok(all)

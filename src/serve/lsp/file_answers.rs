@@ -86,6 +86,6 @@ impl<'a> Answers<'a> {
 
     fn asked(self, asked: &AboutProgram) -> Result<&'a Loaded, String> {
         let here = self.here(&asked.text_document.uri).map(|here| here.program);
-        here.ok_or_else(|| "this text belongs to no program that is open".to_owned())
+        here.ok_or_else(|| "this text does not belong to an open program".to_owned())
     }
 }

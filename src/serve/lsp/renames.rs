@@ -96,12 +96,12 @@ impl<'a> Answers<'a> {
         }
         let edited = all.texts();
         for (program, renaming, cases) in &renamings {
-            let after = program.with_texts(&edited, self.documents).ok_or("the program cannot be read any more")?;
+            let after = program.with_texts(&edited, self.documents).ok_or("the program can no longer be read")?;
             program.view.prove(renaming, &after)?;
             for case in cases {
                 let SourceFile { name, text, .. } = case.source();
                 let written = CaseText::read(name, edited.get(&**name).map_or(text, |text| text));
-                let written = written.ok_or_else(|| format!("{name} cannot be read any more"))?;
+                let written = written.ok_or_else(|| format!("{name} can no longer be read"))?;
                 program.view.prove_case(renaming, case, (&after, &written))?;
             }
         }

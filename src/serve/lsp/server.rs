@@ -28,7 +28,7 @@ use crate::serve::lsp::programs::Programs;
 use crate::serve::lsp::registration::Registration;
 use crate::serve::lsp::workspace::Workspace;
 
-/// A connection that cannot go on.
+/// A connection that cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// What the editor sends is not the protocol.
@@ -144,7 +144,7 @@ impl Server<'_> {
                 let edited = self.documents.edit(&uri, document.version, changes, self.editor.columns);
                 let Some((name, is_made)) = edited else { return };
                 if !is_made {
-                    tracing::warn!(name, "an edit lies outside of the text; the whole is waited for");
+                    tracing::warn!(name, "an edit is outside the text; waiting for the whole text");
                 }
                 self.programs.edited(name);
             }

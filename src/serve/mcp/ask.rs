@@ -166,7 +166,7 @@ impl Sealed {
     /// It is none of ours, or another's.
     pub(super) fn open(seal: &RequestStateCodec, whom: &str, state: &str) -> Result<Sealed, Wrong> {
         seal.open_json_with(state, whom.as_bytes()).map_err(|error| {
-            tracing::debug!(%error, "a state of a request is not taken");
+            tracing::debug!(%error, "the state of a request was not accepted");
             Wrong("this request state is not known here; call the tool again without it".to_owned())
         })
     }

@@ -206,7 +206,7 @@ impl Request<'_> {
                 }
                 _ = progress.tick(), if token.is_some() => {
                     let Some(token) = token.clone() else { continue };
-                    let what = if asking.is_some() { "waits for you" } else { "is at work" };
+                    let what = if asking.is_some() { "waits for you" } else { "is still running" };
                     let message = format!("the program {what} (session {})", served.session);
                     let news = ProgressNotificationParam::new(token, began.elapsed().as_secs_f64()).with_message(message);
                     // A client that has gone hears of nothing.

@@ -54,7 +54,7 @@ pub(super) struct Told {
 impl Told {
     /// A session that goes on.
     pub(super) fn running(session: &Arc<str>, said: Vec<String>) -> Told {
-        let next = format!("The program is at work. Call `wait` with the session {session}.");
+        let next = format!("The program is still running. Call `wait` with the session {session}.");
         Told {
             session: session.to_string(),
             status: "running",
@@ -82,7 +82,8 @@ impl Told {
             State::Waiting => Told {
                 status: "waiting",
                 next: Some(format!(
-                    "The program waits for the user. Ask them, then call `reply` with the session {session} and their words."
+                    "The program waits for the user. Ask them, then call `reply` with the session {session} and their \
+                     words."
                 )),
                 ..told
             },
@@ -98,9 +99,7 @@ impl Told {
             State::Approval => Told {
                 status: "approval",
                 question: Some(A_COLLEAGUE.to_owned()),
-                next: Some(format!(
-                    "Tell the user. To hear what has come of it, call `wait` with the session {session}."
-                )),
+                next: Some(format!("Tell the user. To learn the outcome, call `wait` with the session {session}.")),
                 ..told
             },
             State::Speaking | State::Timer | State::Interrupted => told,

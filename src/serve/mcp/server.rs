@@ -24,9 +24,9 @@ use crate::serve::mcp::tools::{Tools, Wanted};
 use crate::value::Map;
 use crate::vm::protocol::CallId;
 
-const INSTRUCTIONS: &str = "Each tool that is not `talk`, `reply` or `wait` runs a playbook. Every call is a session, which \
-    the result names. `status` says how it stands, `next` what to do: while it is `running` call `wait`; where it is \
-    `waiting` ask the user and call `reply` with their words. Pass on to the user what was `said`.";
+const INSTRUCTIONS: &str = "Each tool other than `talk`, `reply` and `wait` runs a playbook. Every call is a session, \
+    which the result names. `status` says what state it is in, `next` what to do: while it is `running`, call `wait`; \
+    when it is `waiting`, ask the user and call `reply` with their words. Pass on to the user what was `said`.";
 
 /// What clients talk with.
 pub(crate) struct McpServer {
@@ -56,7 +56,8 @@ impl McpServer {
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
         let parts = context.extensions.get::<http::request::Parts>();
         let named = parts.and_then(|parts| parts.extensions.get::<Caller>()).or(self.local.as_ref());
-        named.cloned().ok_or_else(|| ErrorData::internal_error("nobody has looked who asks; please report this", None))
+        let unknown = "internal error: the caller was not identified; please report this";
+        named.cloned().ok_or_else(|| ErrorData::internal_error(unknown, None))
     }
 
     fn tools(&self, caller: &Caller) -> Tools {
@@ -94,7 +95,7 @@ impl McpServer {
                 }
                 if !request.model_may(standing.asked.as_ref()) {
                     return Err(Wrong(format!(
-                        "{A_COLLEAGUE} To hear what has come of it, call `wait` with the session {session}"
+                        "{A_COLLEAGUE} To learn the outcome, call `wait` with the session {session}"
                     )));
                 }
                 let deed = match &standing.asked {
@@ -161,7 +162,7 @@ impl ServerHandler for McpServer {
         let tools = self.tools(&caller);
         let name = params.name.clone();
         let wanted = tools.read(&name, params.arguments.take().unwrap_or_default()).ok_or_else(|| {
-            ErrorData::invalid_params(format!("there is no tool `{name}`; there are {}", tools.names()), None)
+            ErrorData::invalid_params(format!("there is no tool `{name}`; the tools are {}", tools.names()), None)
         })?;
         let request =
             Request { shared: &self.shared, caller: &caller, context: &context, tool: &name, is_patient: false };

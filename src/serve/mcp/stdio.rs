@@ -36,7 +36,7 @@ pub async fn serve(
     let serving = async {
         match serve_server_with_ct(server, (input, output), over.clone()).await {
             Ok(running) => _ = running.waiting().await,
-            Err(error) => tracing::info!(%error, "the client has gone before it began"),
+            Err(error) => tracing::info!(%error, "the client left before it began"),
         }
     };
     // Boxed: the compiler looks no deeper when somebody spawns this.

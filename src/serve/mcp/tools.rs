@@ -114,22 +114,22 @@ impl Tools {
         let titles: Vec<String> =
             self.programs.iter().map(|offered| format!("{}: {}", offered.name, offered.title())).collect();
         let talk_about = format!(
-            "Talk with a program ({}): begins a session, or goes on with one, and gives what the program says until it \
-             waits again. Hand it the user's own words.",
+            "Talk with a program ({}): begins a session, or continues one, and returns what the program says until it \
+             waits again. Pass on the user's own words.",
             titles.join("; ")
         );
         let general = [
             (TALK, talk_about, talk),
             (
                 REPLY,
-                "Answers a session whose status is `waiting` or `approval`, in the user's own words; ask the user first. \
-                 Gives what the program says until it waits again."
+                "Answers a session whose status is `waiting` or `approval`, in the user's own words; ask the user \
+                 first. Returns what the program says until it waits again."
                     .to_owned(),
                 schema_of::<Reply>(),
             ),
             (
                 WAIT,
-                "Waits for a session whose status is `running`, for at most 50 seconds, and gives what has come of it."
+                "Waits for a session whose status is `running`, for at most 50 seconds, and returns the outcome."
                     .to_owned(),
                 schema_of::<Wait>(),
             ),
@@ -173,7 +173,7 @@ impl Tools {
                     program.map_or("`program` is missing".to_owned(), |name| format!("there is no program `{name}`"));
                 let names: Vec<&str> = all.iter().map(|offered| &*offered.name).collect();
                 return Err(Wrong(format!(
-                    "{wrong}: say with which you want to talk, of {}; or give `session` to go on with one",
+                    "{wrong}: say which program to talk with, of {}; or give `session` to continue one",
                     names.join(", ")
                 )));
             }
@@ -197,7 +197,7 @@ fn about(playbook: &Playbook) -> String {
     let text = playbook.description.trim();
     let text = if text.is_empty() { &playbook.title } else { text };
     match playbook.returns {
-        Some(returns) if returns.kind != TypeKind::Any => format!("{text}\n\nGives back {returns}."),
+        Some(returns) if returns.kind != TypeKind::Any => format!("{text}\n\nReturns {returns}."),
         Some(_) | None => text.to_owned(),
     }
 }
@@ -207,7 +207,7 @@ fn call(tool: &str, offered: &Offered, index: usize, arguments: JsonObject) -> R
     let playbook = &program.playbooks[index];
     let read = arguments.into_iter().map(|(name, value)| Ok((Arc::from(name), serde_json::from_value(value)?)));
     let arguments = read.collect::<Result<Map, serde_json::Error>>().map_err(|error| {
-        Wrong(format!("an argument of {tool} is no value: {error}; send numbers of at most 64 bits"))
+        Wrong(format!("an argument of {tool} is not a value: {error}; send numbers of at most 64 bits"))
     })?;
     let signature = Signature {
         name: tool.into(),

@@ -13,14 +13,14 @@ use crate::diagnostic::Diagnostic;
 use crate::host::judge::transcript::Transcript;
 use crate::span::Sources;
 
-/// What came of all test files that were run.
+/// The results of all test files that were run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// In the order in which they were run.
     pub files: Vec<FileReport>,
 }
 
-/// What came of one test file.
+/// The result of one test file.
 #[derive(Debug)]
 pub struct FileReport {
     /// Its path, as it was found.
@@ -31,7 +31,7 @@ pub struct FileReport {
     pub cases: Vec<CaseReport>,
     /// The labelled cases that it counts; whether enough of them are right says the case of the whole.
     pub rows: Vec<CaseReport>,
-    /// What there is to know all the same, for people: the scores of a table, lines that were left out.
+    /// Further details for people: the scores of a table, lines that were left out.
     pub details: String,
     /// It was rewritten.
     pub is_blessed: bool,
@@ -50,7 +50,7 @@ pub struct Case {
     pub line: Option<usize>,
 }
 
-/// What came of it.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseReport {
     /// What it says.
@@ -63,7 +63,7 @@ pub struct CaseReport {
     pub problems: Vec<Problem>,
 }
 
-/// What comes of a test.
+/// The verdict on a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum TestVerdict {
@@ -113,7 +113,7 @@ pub struct Listed {
 }
 
 impl Report {
-    /// How many files came to this.
+    /// How many files have this verdict.
     pub fn n_of(&self, verdict: TestVerdict) -> usize {
         self.files.iter().filter(|file| file.verdict() == verdict).count()
     }
@@ -134,7 +134,7 @@ impl Report {
 }
 
 impl FileReport {
-    /// Nothing has come of this file yet.
+    /// A report without results yet.
     pub fn new(path: impl Into<String>) -> FileReport {
         FileReport {
             path: path.into(),
@@ -155,7 +155,7 @@ impl FileReport {
         FileReport { cases: vec![case], ..FileReport::new(path) }
     }
 
-    /// The worst that came of what it says.
+    /// The worst verdict of its cases.
     pub fn verdict(&self) -> TestVerdict {
         self.cases.iter().map(|case| case.verdict).max().unwrap_or(TestVerdict::Passed)
     }

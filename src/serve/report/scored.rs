@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::serve::report::{Case, CaseReport, FileReport, Problem, TestVerdict};
 
-/// What came of all of them.
+/// The results of all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scored {
     /// The file's title; empty where it cannot be read.
@@ -13,7 +13,7 @@ pub struct Scored {
     pub text: String,
     /// What is wrong with the whole; none: enough of them are right, each time.
     pub problem: Option<Problem>,
-    /// What came of each.
+    /// The result of each.
     pub rows: Vec<CaseReport>,
 }
 

@@ -8,7 +8,7 @@ type Entry = (&'static str, &'static str, &'static str);
 /// Everything that begins with `/` and is ours.
 const COMMANDS: [Entry; 6] = [
     ("stack", "", "the playbooks that are being executed, the current one first"),
-    ("vars", "[NAME]", "the variables, and what set them where; with NAME, its whole value"),
+    ("vars", "[NAME]", "the variables, and where each was set; with NAME, its whole value"),
     ("why", "[TRIGGER]", "why a trigger fired or did not"),
     ("restart", "", "leaves this session and starts a new one with the program's current text"),
     ("quit", "", "leaves; the session is saved (Ctrl-D does the same)"),

@@ -89,13 +89,13 @@ pub(crate) fn all(view: &View, program: &Program) -> String {
         }
     }
     if !view.messages.is_empty() {
-        let _ = writeln!(text, "\nMessages that nobody has read yet");
+        let _ = writeln!(text, "\nUnread messages");
         for message in &view.messages {
             let _ = writeln!(text, "  > {message}");
         }
     }
     if !view.signals.is_empty() {
-        let _ = writeln!(text, "\nEvents that wait");
+        let _ = writeln!(text, "\nWaiting events");
         for Signal { name, data, .. } in &view.signals {
             let _ = writeln!(text, "  {name} {}", short_value(data));
         }
@@ -137,7 +137,7 @@ pub(crate) fn stack(view: &View, program: &Program) -> String {
 /// The answer to `/stack`: the frames, or that there are none.
 pub(crate) fn stack_answer(view: &View, program: &Program) -> String {
     let text = stack(view, program);
-    if text.is_empty() { "nothing is being executed\n".to_owned() } else { text }
+    if text.is_empty() { "nothing is running\n".to_owned() } else { text }
 }
 
 /// The words of a line, on one line; none at a heading.
@@ -147,7 +147,7 @@ pub(crate) fn words_of(program: &Program, location: Location) -> Option<String> 
 
 /// So many events were not read in time.
 pub(crate) fn lost(n_events: u64) -> String {
-    format!("{n_events} events were lost, speech among them: too many waited to be shown")
+    format!("{n_events} events were lost, including speech: too many were waiting to be shown")
 }
 
 /// Text on one line; of a long one the beginning.

@@ -36,7 +36,7 @@ impl Unjudged {
         };
         self.failed
             .insert(reason.to_owned())
-            .then(|| format!("triggers were not judged, {trigger} among them, and count as not matched: {reason}"))
+            .then(|| format!("triggers were not judged, including {trigger}, and count as not matched: {reason}"))
     }
 }
 

@@ -181,7 +181,7 @@ fn variable(view: &View, program: &Program, name: &str) -> Result<String, String
             let list: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
             format!("there is no variable ${name}; the variables are {}", list.join(", "))
         }
-        (None, true) => format!("there is no variable ${name}, and no other"),
+        (None, true) => format!("there is no variable ${name}; there are none"),
     })
 }
 

@@ -77,7 +77,7 @@ fn find(history: &History, wanted: &str) -> Result<Why, String> {
     })
 }
 
-/// All triggers, one line each: how they stand and what came of them last.
+/// All triggers, one line each: their state and last verdict.
 pub fn all(all: &[Why]) -> String {
     if all.is_empty() {
         return "the program has no triggers\n".to_owned();
@@ -105,7 +105,7 @@ pub fn all(all: &[Why]) -> String {
 /// The events from outside that no trigger waited for, one line each.
 fn passed_over(history: &History) -> String {
     let line = |(name, n): (Arc<str>, usize)| {
-        let come = format!("the event {name} has come {}, and no trigger waited for it", times(n as u64));
+        let come = format!("the event {name} has come {}, and no trigger was waiting for it", times(n as u64));
         format!("{come}; `When the event {name} arrives` is one\n")
     };
     passed_over_events(&history.told).into_iter().map(line).collect()
@@ -173,10 +173,10 @@ fn ruling_text(judged: &Judged) -> String {
         Ruling::Off => "not asked: the classifier is switched off".to_owned(),
         Ruling::NotCallable(reason) => format!("not judged: its playbook cannot be called: {reason}"),
         Ruling::Dropped if judged.evaluation.by == Judge::Interpreter && judged.evaluation.question.is_some() => {
-            "not judged: what it was asked about had gone before there was an answer".to_owned()
+            "not judged: what it was asked about was gone before there was an answer".to_owned()
         }
         Ruling::Dropped if judged.evaluation.updates.is_empty() => {
-            "match without effect: what was to call its playbook had gone".to_owned()
+            "match without effect: what it needed was gone".to_owned()
         }
         Ruling::Dropped => format!("match, by {by}, without effect: the line of the change did not take effect"),
     }

@@ -66,7 +66,7 @@ impl<'a> Callees<'a> {
         Err(match nearest(name, callables.iter()) {
             Some(other) => format!("there is no playbook or tool `{name}`; did you mean `{other}`?"),
             None if callables.is_empty() => format!("there is no playbook or tool `{name}`; nothing can be called"),
-            None => format!("there is no playbook or tool `{name}`; there are: {}", callables.join(", ")),
+            None => format!("there is no playbook or tool `{name}`; available: {}", callables.join(", ")),
         })
     }
 

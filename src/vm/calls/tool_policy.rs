@@ -56,7 +56,7 @@ impl Stack {
         if *queued.name == *LLM_GENERATE
             && let Some((name, _)) = queued.arguments.iter().find(|(_, argument)| argument.is_secret())
         {
-            let refusal = format!("`{name}` holds a secret value, which no model is shown; ask without it");
+            let refusal = format!("`{name}` holds a secret value, which no model may see; ask without it");
             return Clearance::Refuse(refusal.into());
         }
         let refused = queued.arguments.iter().filter_map(|(name, argument)| {

@@ -80,7 +80,7 @@ pub fn zone(name: &str) -> Result<TimeZone, String> {
     let database = TimeZoneDatabase::bundled();
     database.get(name).map_err(|_| match nearest(name, database.available().map(|zone| zone.to_string())) {
         Some(meant) => format!("there is no time zone `{name}`; did you mean `{meant}`?"),
-        None => format!("there is no time zone `{name}`; write for instance America/Los_Angeles, UTC or -08:00"),
+        None => format!("there is no time zone `{name}`; write, for example, America/Los_Angeles, UTC or -08:00"),
     })
 }
 
@@ -108,7 +108,7 @@ pub enum When {
 pub type DateFault = String;
 
 fn out_of_calendar<E>(_: E) -> DateFault {
-    "the date lies outside of the calendar, which goes from the year -9999 to 9999".to_owned()
+    "the date is outside the calendar, which runs from the year -9999 to 9999".to_owned()
 }
 
 impl Calendar {
@@ -168,7 +168,7 @@ impl Calendar {
             Unit::Period(Period::Month) => (Ok(today.first_of_month()), step.months()),
             Unit::Period(Period::Year) => (Ok(today.first_of_year()), step.years()),
             Unit::Period(period @ (Period::Second | Period::Minute | Period::Hour)) => {
-                return Err(format!("`{relative}` takes no `{period}`"));
+                return Err(format!("`{relative}` does not take `{period}`"));
             }
         };
         first.and_then(|first| first.checked_add(span)).map(When::Day).map_err(out_of_calendar)

@@ -215,7 +215,7 @@ impl<'a> Evaluator<'a> {
             ExprKind::Alias(id) => Ok(self.alias(*id, expr)?.datum.clone()),
             ExprKind::Start(start) => self.when(expr, self.calendar.start(*start)),
             ExprKind::Relative(relative, unit) => self.when(expr, self.calendar.relative(*relative, *unit)),
-            ExprKind::Unit(unit) => Err(fault(expr, format!("`{unit}` is no value of its own"))),
+            ExprKind::Unit(unit) => Err(fault(expr, format!("`{unit}` is not a value by itself"))),
             ExprKind::Member(base, name) => self.member(expr, base, name),
             ExprKind::Index(base, index) => self.index(expr, base, *index),
             ExprKind::Method(base, method, arguments) => self.method(expr, base, *method, arguments),
@@ -307,8 +307,8 @@ impl<'a> Evaluator<'a> {
             let at = path(self.dataflow, base);
             let what = self.describe(&datum.to_value());
             let message = format!(
-                "`{at}` is {what}, which is no date, so it has no `{method}`; \
-                 dates are written as 2023-12-02 or 2023-12-02T16:00:00-0800"
+                "`{at}` is {what}, which is not a date, so it has no `{method}`; write dates as 2023-12-02 or \
+                 2023-12-02T16:00:00-0800"
             );
             return Err(fault(expr, message));
         };
@@ -348,7 +348,7 @@ impl<'a> Evaluator<'a> {
     fn quantity(&mut self, expr: &Expr) -> Result<i64, EvaluationFault> {
         let value = self.expr(expr)?.to_value();
         let read = value.to_text().parse().ok();
-        read.ok_or_else(|| fault(expr, format!("a quantity is an integer, not {}", self.describe(&value))))
+        read.ok_or_else(|| fault(expr, format!("a quantity must be an integer, not {}", self.describe(&value))))
     }
 
     fn describe_datum(&self, datum: &Datum) -> String {

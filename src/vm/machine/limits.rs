@@ -184,7 +184,7 @@ impl Interpreter {
             OnLimit::Call(callee) => {
                 let bound = match program.find_playbook(self.stack.core().agent, &callee) {
                     Some(id) => bind_defaults(&program, id).map(|bound| (id, bound)),
-                    None => Err("which is no playbook".to_owned()),
+                    None => Err("which is not a playbook".to_owned()),
                 };
                 let (id, bound) = match bound {
                     Ok(bound) => bound,

@@ -45,13 +45,13 @@ pub(crate) fn condition(
 /// What a model is asked for: a plan from nothing (spec `plans.md`, "What all plans share").
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// What the plan is to reach, in somebody's words.
+    /// The goal of the plan, in words.
     pub goal: &'a str,
-    /// The language it is to be in.
+    /// The language to write it in.
     pub language: PlanLanguage,
     /// What it may call.
     pub tools: &'a [Signature],
-    /// Variables that whoever runs it gives.
+    /// Variables that are given when it runs.
     pub given: &'a [Arc<str>],
 }
 

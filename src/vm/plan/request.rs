@@ -153,7 +153,7 @@ impl<'a> PlanContext<'a> {
     pub(crate) fn question(&self, name: &str, question: Tracked) -> Result<PlanRequest, NodeFault> {
         let limit = self.session.settings.tokens;
         if self.session.n_tokens >= limit {
-            let message = format!("the session has used its {limit} tokens, the limit `tokens`");
+            let message = format!("the session has used up its {limit} tokens (limit `tokens`)");
             return Err(NodeFault::new(PlanFaultKind::Limit, message));
         }
         let (resolved, arguments) = (Resolved::question(name), vec![(PROMPT.into(), question)]);

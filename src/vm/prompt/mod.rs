@@ -23,14 +23,14 @@ impl Interpreter {
         let counters = &self.counters;
         if counters.turns >= self.stack.settings.turns {
             return Some(format!(
-                "the session has taken {} turns, the limit `turns`; raise it to go on",
+                "the session has taken {} turns, the limit `turns`; raise it to continue",
                 counters.turns
             ));
         }
         let tokens = counters.prompt_tokens + counters.completion_tokens;
         if tokens >= self.stack.settings.tokens {
             return Some(format!(
-                "the session has used {tokens} tokens, more than the limit `tokens`; raise it to go on"
+                "the session has used {tokens} tokens, more than the limit `tokens`; raise it to continue"
             ));
         }
         let frame = self.stack.top();

@@ -33,7 +33,7 @@ const OTHER_NAMES: [(&str, &str); 12] = [
 /// Reads a closed object; `None` for an empty one. `bytes` is the object, `start` its place in the reply.
 pub(super) fn read_line(bytes: &[u8], start: u64, scan: &mut Scan) -> Result<Option<TraceLine>, Fault> {
     let Ok(source) = std::str::from_utf8(bytes) else {
-        return Err((ReadFaultKind::Json, "the line is no valid UTF-8".to_owned()));
+        return Err((ReadFaultKind::Json, "the line is not valid UTF-8".to_owned()));
     };
     if scan.entries.is_empty() {
         return Ok(None);
@@ -195,11 +195,11 @@ fn read_set(raw: &str) -> Result<Map, Fault> {
     let mut named = Map::with_capacity(members.len());
     for (key, value) in members {
         let Some(name) = variable_name(&key) else {
-            let message = format!("`set` holds {EXPECTED}; `{}` is no variable name", shorten(&key));
+            let message = format!("`set` holds {EXPECTED}; `{}` is not a variable name", shorten(&key));
             return Err((ReadFaultKind::WrongShape, message));
         };
         if named.contains_key(&name) {
-            let message = format!("`set` holds the variable `{name}` twice; write two lines");
+            let message = format!("`set` has the variable `{name}` twice; write two lines");
             return Err((ReadFaultKind::DuplicateKey, message));
         }
         named.insert(name, value);
@@ -287,14 +287,14 @@ fn misplaced_trace(raw: &str) -> Fault {
     if !raw.starts_with('[') {
         return wrong("trace", "an array of objects", raw);
     }
-    let message = "`trace` holds all lines of a reply; it can't stand behind other keys of a line".to_owned();
+    let message = "`trace` holds all lines of a reply; it can't come after other keys of a line".to_owned();
     (ReadFaultKind::WrongShape, message)
 }
 
 fn unknown_action(key: &str, raw: &str) -> Fault {
     const RESULTS: [&str; 5] = ["result", "results", "returned", "observation", "tool_result"];
     if RESULTS.contains(&key) {
-        let message = format!("`{key}` is no action: results come from the interpreter, after a `wait`");
+        let message = format!("`{key}` is not an action: results come from the interpreter, after a `wait`");
         return (ReadFaultKind::UnknownAction, message);
     }
     let hint = match (known_keys().find(|known| raw == format!("\"{known}\"")), meant(key)) {
@@ -303,7 +303,8 @@ fn unknown_action(key: &str, raw: &str) -> Fault {
         (None, None) => String::new(),
     };
     let message = format!(
-        "`{}` is no action{hint}; the actions are `say`, `set`, `call` (with `args`, `each` and `as`), `think`, `skip`, `wait`, `return` and `end`",
+        "`{}` is not an action{hint}; the actions are `say`, `set`, `call` (with `args`, `each` and `as`), `think`, \
+         `skip`, `wait`, `return` and `end`",
         shorten(key)
     );
     (ReadFaultKind::UnknownAction, message)

@@ -136,7 +136,7 @@ impl Scan {
         let place = match self.expect {
             Expect::Text(_) if self.in_key => "in a key",
             Expect::Text(_) => "in a string",
-            Expect::Colon => "behind a key",
+            Expect::Colon => "after a key",
             Expect::KeyOrEnd | Expect::Key | Expect::Next | Expect::ItemOrEnd | Expect::Item => {
                 "before its closing bracket"
             }
@@ -201,7 +201,7 @@ impl Scan {
             (Expect::Value | Expect::Item | Expect::ItemOrEnd, _) => return self.begin_value(byte, start, readings),
             _ => {
                 if self.expect == Expect::Colon {
-                    return Err(self.unexpected("expected `:` behind the key, found "));
+                    return Err(self.unexpected("expected `:` after the key, found "));
                 }
                 if matches!(self.expect, Expect::KeyOrEnd | Expect::Key) {
                     return Err(self.unexpected("expected a key in double quotes or `}`, found "));
@@ -209,7 +209,7 @@ impl Scan {
                 let closing = if self.in_array() { ']' } else { '}' };
                 let hint = " (a double quote inside a string is written \\\")";
                 let hint = if self.behind_text { hint } else { "" };
-                return Err(self.unexpected(format!("expected `,` or `{closing}` behind the value{hint}, found ")));
+                return Err(self.unexpected(format!("expected `,` or `{closing}` after the value{hint}, found ")));
             }
         }
         self.cursor += 1;
@@ -295,7 +295,7 @@ impl Scan {
         let number = &bytes[self.token..self.cursor];
         if !is_number(number) {
             let number = String::from_utf8_lossy(&number[..number.len().min(40)]);
-            return Err(OpenFault::json(self.token, format!("`{number}` is no JSON number")));
+            return Err(OpenFault::json(self.token, format!("`{number}` is not a JSON number")));
         }
         self.end_value(bytes);
         Ok(ScanEnd::More)
@@ -316,11 +316,11 @@ impl Scan {
             b"False" | b"FALSE" => "; JSON writes `false`",
             b"None" | b"NULL" | b"Null" | b"nil" | b"undefined" => "; JSON writes `null`",
             b"NaN" | b"Infinity" => "; JSON has no such number",
-            [b'$', ..] => "; a reference stands in a string: \"$name\"",
-            _ => "; a text stands in double quotes",
+            [b'$', ..] => "; write a reference in a string: \"$name\"",
+            _ => "; write text in double quotes",
         };
         let word = String::from_utf8_lossy(&word[..word.len().min(40)]);
-        Err(OpenFault::json(self.token, format!("`{word}` is no JSON value{hint}")))
+        Err(OpenFault::json(self.token, format!("`{word}` is not a JSON value{hint}")))
     }
 
     fn read_text(&mut self, escape: Escape, byte: u8, bytes: &[u8], readings: &mut Vec<Reading>) -> Step {
@@ -369,7 +369,7 @@ impl Scan {
             }
             Escape::Hex(n_left) => {
                 if !byte.is_ascii_hexdigit() {
-                    return Err(self.unexpected("expected four hexadecimal digits behind \\u, found "));
+                    return Err(self.unexpected("expected four hexadecimal digits after \\u, found "));
                 }
                 self.cursor += 1;
                 self.expect = Expect::Text(if n_left == 1 { Escape::No } else { Escape::Hex(n_left - 1) });
@@ -403,14 +403,14 @@ impl Scan {
             std::str::from_utf8(text).ok()
         };
         let Some(text) = text else {
-            return Err(OpenFault::json(self.token, "the key is no valid Unicode text"));
+            return Err(OpenFault::json(self.token, "the key is not valid Unicode text"));
         };
         let key = Key::new(text);
         let bit = key.bit();
         let is_new = if bit == 0 { self.seen_unknown.insert(text.to_owned()) } else { self.seen & bit == 0 };
         if !is_new {
             let text: String = text.chars().take(40).collect();
-            let message = format!("the key `{text}` stands twice in this object; write two lines");
+            let message = format!("the key `{text}` appears twice in this object; write two lines");
             return Err(OpenFault::new(ReadFaultKind::DuplicateKey, self.token, message));
         }
         self.seen |= bit;

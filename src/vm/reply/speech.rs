@@ -71,7 +71,7 @@ impl Speech {
                 self.text.push_str(std::str::from_utf8(&plain[..n_valid]).unwrap_or_default());
                 self.from += n_valid;
                 if is_over || error.error_len().is_some() {
-                    return Err(OpenFault::json(self.from, "the string is no valid UTF-8"));
+                    return Err(OpenFault::json(self.from, "the string is not valid UTF-8"));
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::types::ReadFaultKind;
 pub(super) fn read_value(text: &str) -> Result<Value, (ReadFaultKind, String)> {
     Value::from_strict_json(text).map_err(|fault| match fault {
         JsonFault::KeyTwice(key) => {
-            (ReadFaultKind::DuplicateKey, format!("the key `{key}` stands twice in one object"))
+            (ReadFaultKind::DuplicateKey, format!("the key `{key}` appears twice in one object"))
         }
         JsonFault::NoJson(error) => (ReadFaultKind::Json, json_message(&error)),
     })

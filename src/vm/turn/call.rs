@@ -35,7 +35,7 @@ impl TurnStep<'_> {
         if let Some(result) = &result
             && (result.is_empty() || playhouse_lang::expr::scan_name(result) != result.len())
         {
-            return mistake(format!("\"{result}\" in \"as\" is no variable name"));
+            return mistake(format!("\"{result}\" in \"as\" is not a variable name"));
         }
         // Results that are there are taken first; one that is on its way is waited for.
         if let Some(call) = stack.call_in_the_way() {

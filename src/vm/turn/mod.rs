@@ -257,7 +257,7 @@ impl TurnStep<'_> {
     fn set(&mut self, name: &Arc<str>, value: &Value) -> TurnResult {
         self.touch_line();
         if playhouse_lang::expr::scan_name(name) != name.len() || name.is_empty() {
-            return mistake(format!("\"{name}\" in \"set\" is no variable name; use letters, digits and _"));
+            return mistake(format!("\"{name}\" in \"set\" is not a variable name; use letters, digits and _"));
         }
         let resolved = match self.interpreter.resolve(value) {
             Ok(resolved) => resolved,
@@ -316,7 +316,7 @@ impl TurnStep<'_> {
             Action::Wait(WaitFor::User) => return Err(TurnOver::Yielded(TurnEnd::Wait, Then::WaitUser)),
             Action::Wait(WaitFor::Timer(text)) => {
                 let Some(after_ms) = timer_ms(&text) else {
-                    return mistake(format!("\"timer:{text}\" is no ISO 8601 duration, like \"timer:PT30S\""));
+                    return mistake(format!("\"timer:{text}\" is not an ISO 8601 duration, like \"timer:PT30S\""));
                 };
                 self.turn.progress = true;
                 return Err(TurnOver::Yielded(TurnEnd::Wait, Then::WaitTimer { after_ms, text: text.into() }));

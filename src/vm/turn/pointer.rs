@@ -187,7 +187,7 @@ impl TurnStep<'_> {
                 let (from, to) = (stack.label(pointer), stack.label_of(target));
                 return mistake(match stack.top().here.performed {
                     Some(_) => format!("{to} is not reached: the interpreter has decided line {from} otherwise"),
-                    None => format!("line {from} does not lead to {to}; go on from line {from}"),
+                    None => format!("line {from} does not lead to {to}; continue from line {from}"),
                 });
             }
         }

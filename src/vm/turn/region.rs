@@ -139,7 +139,7 @@ impl TurnStep<'_> {
         let name = playbook.name.clone();
         if !is_untouched {
             let at = frame.pointer.map(|pointer| stack.label(pointer)).unwrap_or_default();
-            return mistake(format!("{name} is being executed already: go on at line {at}"));
+            return mistake(format!("{name} is already running: continue at line {at}"));
         }
         self.interpreter.ignore(format!("the interpreter has called {name} itself"));
         // An ordinary call, then: with a chat of its own, when the turn is over.

@@ -59,14 +59,15 @@ impl TurnStep<'_> {
                         Spoken::Unknown if braced => {
                             self.speak(text);
                             return Err(TurnOver::Mistaken(format!(
-                                "`{source}` in `say` is no visible variable; say it in other words, or `{{$${}}}` for the \
+                                "`{source}` in `say` is not a visible variable; say it in other words, or `{{$${}}}` for the \
                                  name itself",
                                 reference.name
                             )));
                         }
                         Spoken::Unknown => {
                             text.push_str(&source);
-                            let cause = format!("`{source}` in `say` is no visible variable; it was said as written");
+                            let cause =
+                                format!("`{source}` in `say` is not a visible variable; it was said as written");
                             self.interpreter.ignore(cause);
                         }
                         Spoken::Pending(name) => {

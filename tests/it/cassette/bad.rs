@@ -116,7 +116,7 @@ fn what_is_wrong_with_the_configuration_has_its_place() {
     };
     wrong(
         "[record]\nredact = [\n  \"email\",\n  \"phon\",\n]\n",
-        "playhouse.toml:4: `redact`: nothing is called `phon`; did you mean `phone`?",
+        "playhouse.toml:4: `redact`: there is no pattern `phon`; did you mean `phone`?",
     );
     wrong("[record]\nredacted = []\n", "playhouse.toml:2: unknown key `redacted`; did you mean `redact`?");
     wrong(

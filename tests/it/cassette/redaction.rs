@@ -154,7 +154,7 @@ fn values_are_found_in_json_and_replaced_as_they_are_escaped() {
 #[test]
 fn rules_are_named_or_written_and_mistakes_are_told() {
     let wrong = |rule: &str| Rule::read(rule).unwrap_err();
-    assert_eq!(wrong("emial"), "nothing is called `emial`; did you mean `email`?");
-    assert_eq!(wrong("colour"), "nothing is called `colour`; write email, number, phone, or `/REGEX/`");
+    assert_eq!(wrong("emial"), "there is no pattern `emial`; did you mean `email`?");
+    assert_eq!(wrong("colour"), "there is no pattern `colour`; write email, number, phone, or `/REGEX/`");
     assert!(wrong("/(/").starts_with("`/(/` is not a regular expression: "));
 }

@@ -116,7 +116,7 @@ fn a_runtime_that_leads_elsewhere_is_refused() {
     fs::create_dir_all(work.join(".runtime/g/a/1")).unwrap();
     fs::write(work.join(".runtime/g/a/1/0"), "no folder").unwrap();
     let told = prepare_runtime(&open(&work), &open(&source), &identity("g", "a", "1"), None).unwrap_err().to_string();
-    assert!(told.contains("something that is no folder has this name"), "{told}");
+    assert!(told.contains("something that is not a folder has this name"), "{told}");
     assert!(!place.path().join("g").exists());
 }
 
@@ -155,7 +155,7 @@ fn a_prompt_is_found_where_it_is_named_first() {
         let told = found("", name, path).unwrap_err();
         assert!(told.contains(name) && told.contains(path) && !told.contains('\n'), "{told}");
     }
-    let outside = "`prompt_file_path` names the file `../secret`, and that lies outside of the component's folder";
+    let outside = "`prompt_file_path` names the file `../secret`, and that is outside the component's folder";
     assert_eq!(found("", "", "../secret"), Err(format!("{outside}; write a path relative to it")));
 }
 
@@ -198,7 +198,7 @@ fn paths_are_resolved_before_they_are_compared() {
     ] {
         assert_eq!(resolved(path).as_deref(), Ok(expected), "{path}");
     }
-    let outside = "it lies outside of the working directory; paths are relative to it";
+    let outside = "it is outside the working directory; paths are relative to that folder";
     for path in [
         "..",
         "../wd2",

@@ -35,7 +35,7 @@ fn a_long_circle_is_shown_in_short() {
     let case = Case::new("a.yaml", &text);
     assert_eq!(case.codes(), ["alias-cycle"]);
     let message = &case.diagnostics[0].message;
-    assert!(message.starts_with("`A0` is made of itself: A0 -> A1 -> "), "{message}");
+    assert!(message.starts_with("`A0` depends on itself: A0 -> A1 -> "), "{message}");
     assert!(message.contains(" -> … -> ") && message.ends_with(" -> A9999 -> A0"), "{message}");
 }
 
@@ -49,7 +49,7 @@ fn circles_that_share_aliases_are_one_finding() {
     text.push_str("result: ${A0}\n");
     let case = Case::new("a.yaml", &text);
     assert_eq!(case.codes(), ["alias-cycle"]);
-    assert_eq!(case.diagnostics[0].message, "`A0` is made of itself: A0 -> A0");
+    assert_eq!(case.diagnostics[0].message, "`A0` depends on itself: A0 -> A0");
 }
 
 #[test]

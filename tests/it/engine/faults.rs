@@ -28,8 +28,8 @@ fn serve(options: &str) -> Run {
 #[test]
 fn a_node_without_an_engine_ends_at_once() {
     serve("restate:http://127.0.0.1:1").code(1).stderr_contains(
-        "error: http://127.0.0.1:1/: cannot reach the engine of the journal: Connection refused (os error 111); see that it \
-         runs and can be reached, then try again",
+        "error: http://127.0.0.1:1/: cannot reach the engine of the journal: Connection refused (os error 111); check that \
+         it runs and can be reached, then try again",
     );
 }
 
@@ -78,8 +78,8 @@ fn a_node_waits_until_it_is_registered_and_refuses_when_the_engine_is_gone() {
         let mut told = BufReader::new(node.0.stderr.take().unwrap()).lines().map_while(Result::ok);
         let waits = told.find(|line| line.starts_with("waits: "));
         let expected = format!(
-            "waits: http://{}/: cannot use the journal: no node is registered there (it has no Directory); tell it where \
-             nodes are with `playhouse engine register URI`",
+            "waits: http://{}/: cannot use the journal: no node is registered there (it has no Directory); register a \
+             node with `playhouse engine register URI`",
             server.ingress
         );
         assert_eq!(waits, Some(expected));
@@ -98,7 +98,7 @@ fn a_node_waits_until_it_is_registered_and_refuses_when_the_engine_is_gone() {
         let refused = begin().await;
         assert_eq!(refused.status, 503, "{}", refused.body);
         assert!(refused.headers.iter().any(|(name, _)| name == "retry-after"), "{:?}", refused.headers);
-        assert!(refused.body.contains("see that it runs and can be reached, then try again"), "{}", refused.body);
+        assert!(refused.body.contains("check that it runs and can be reached, then try again"), "{}", refused.body);
     });
 }
 

@@ -150,9 +150,9 @@ fn sessions_come_as_they_are_and_once() {
                  process or end it, then try again"
             ),
             format!(
-                "error: session other: http://{ingress}/ has one with this id whose records are others than those in \
-                 {place}; keep one of both: delete the other where it is, or leave this one out by naming those that are \
-                 to come"
+                "error: session other: http://{ingress}/ already has a session with this id, and its records differ from \
+                 those in {place}; keep one of the two: delete the other, or leave this one out by naming the sessions to \
+                 import"
             ),
         ];
         assert_eq!(done.stderr.lines().collect::<Vec<_>>(), expected);
@@ -240,7 +240,7 @@ fn what_has_come_in_part_comes_whole() {
         let small = server.join(4_000_000).await;
         let refused = small.import(&store, &ledger, &"long".into()).await.unwrap_err().to_string();
         assert!(refused.starts_with("session long: http://"), "{refused}");
-        assert!(refused.contains(" bytes of records, and 4000000 are taken at most; "), "{refused}");
+        assert!(refused.contains(" bytes of records, and the limit is 4000000; "), "{refused}");
         assert!(!engine.store().find("long").await.unwrap());
         let done = import(server, folder.path(), "");
         assert_eq!(

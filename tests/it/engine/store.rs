@@ -81,7 +81,7 @@ fn a_session_without_room_is_refused_whole() {
         let (n_bytes, advice) = cause.split_once(" bytes of records, ").unwrap();
         assert!(n_bytes.parse::<u64>().unwrap() < 4_000, "{words}");
         assert_eq!(
-            advice, "and 4000 are taken at most; begin a new session, or fork this one from an earlier point",
+            advice, "and the limit is 4000; begin a new session, or fork this one from an earlier point",
             "{words}"
         );
         journal.close().await;

@@ -182,7 +182,7 @@ fn what_was_measured_is_kept_and_compared_later() {
     };
     wrong("compare good.eval.json openai:good --cases cases/01.test.md", "cases/02.test.md is only in A");
     fs::write(run.folder().join("cases/03.test.md"), lost(3).replace("# Parcel 3", "# Parcel three")).unwrap();
-    wrong("compare good.eval.json openai:good --cases cases -k 1", "cases/03.test.md was changed between A and B");
+    wrong("compare good.eval.json openai:good --cases cases -k 1", "cases/03.test.md changed between A and B");
     let text = run.read("good.eval.json");
     fs::write(run.folder().join("newer.eval.json"), text.replacen("{\"eval\":1", "{\"eval\":2", 1)).unwrap();
     wrong("compare newer.eval.json good.eval.json", "by a newer playhouse (form 2, known is 1)");
@@ -234,7 +234,7 @@ fn a_revision_is_compared_with_what_is_there_now() {
     assert!(told(&format!("compare rev:--all {rest}"), path).contains("there is no revision `--all`"));
     assert!(told(&format!("compare rev:HEAD {rest}"), "/nowhere").contains("git cannot be started"));
     fs::remove_dir_all(run.folder().join(".git")).unwrap();
-    assert!(told(&format!("compare rev:HEAD {rest}"), path).contains("rev: needs a program in a repository of git"));
+    assert!(told(&format!("compare rev:HEAD {rest}"), path).contains("rev: needs a program in a git repository"));
 }
 
 #[cfg(target_os = "linux")]

@@ -34,7 +34,7 @@ fn ended_early() {
         let cases = [
             ("an error object", then(n, &[&in_stream, done]), "overloaded"),
             ("a numeric error code", then(n, &[&numeric]), "upstream is gone"),
-            ("malformed SSE", then(n, &[malformed, done]), "a piece of the stream is no JSON"),
+            ("malformed SSE", then(n, &[malformed, done]), "a piece of the stream is not JSON"),
             ("no finish_reason", then(n, &[done]), "the stream ended without a finish_reason"),
             ("no finish_reason, no [DONE]", then(n, &[]), "the stream ended without a finish_reason"),
             ("reset", then(n, &[]).reset(), "the connection to "),

@@ -210,7 +210,7 @@ fn what_was_found_can_be_mended() {
     assert_eq!(actions(Json::Null), quick);
     assert_eq!(actions(json!(["quickfix"])), quick);
     let all = vec!["Refund".to_owned(), " more than ".to_owned()];
-    assert_eq!(actions(json!(["source"])), [("make all mends of this file".to_owned(), all)]);
+    assert_eq!(actions(json!(["source"])), [("apply all fixes in this file".to_owned(), all)]);
     assert_eq!(actions(json!(["refactor"])), []);
     editor.end();
 }

@@ -150,7 +150,7 @@ async fn what_is_wrong_with_a_command_is_said() {
     hangs.start_timeout = Duration::from_millis(100);
     assert_eq!(
         fault(hangs).await.to_string(),
-        "the MCP server `test` did not say what it is within 0.1 s (at `sh`); check that it runs, or raise its \
+        "the MCP server `test` did not identify itself within 0.1 s (at `sh`); check that it runs, or raise its \
          `start_timeout`"
     );
 }

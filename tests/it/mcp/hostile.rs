@@ -80,7 +80,7 @@ async fn a_server_that_answers_the_wrong_question_is_none() {
     let wrong = r#"while read -r line; do echo '{"jsonrpc":"2.0","id":77,"result":{}}'; done"#;
     let Err(error) = McpServer::connect(script(wrong)).await else { panic!() };
     assert_eq!(error.fault, McpFault::Protocol);
-    assert_eq!(error.cause, "answered the first message with something that is no answer to it");
+    assert_eq!(error.cause, "sent something other than an answer to the first message");
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ async fn one_of_several_is_matched_leniently_and_asked_again_with_the_reason() {
         let (_server, world, _events) = world(generation).await;
         let question = "A colour, please.\ncolour (one of: red, Blue, no)";
         assert_eq!(world.call("test.paints", "{}").await, asks(&format!("The server `test` asks: {question}")));
-        let again = format!("The server `test` asks: That cannot be used: `green` is none of them.\n{question}");
+        let again = format!("The server `test` asks: That cannot be used: `green` is not one of them.\n{question}");
         assert_eq!(world.answer("test.paints", "green").await, asks(&again));
         assert_eq!(world.answer("test.paints", "blue ").await, text(r#"Accept {"colour":"Blue"}"#));
         // What is not offered as an answer declines.
@@ -55,19 +55,19 @@ async fn a_form_is_asked_field_by_field() {
     for generation in GENERATIONS {
         let (_server, world, _events) = world(generation).await;
         let prefix = "The server `test` asks: ";
-        let first = "Who are you?\n1 of 4: Your name (a text)";
+        let first = "Who are you?\n1 of 4: Your name (text)";
         assert_eq!(world.call("test.registers", "{}").await, asks(&format!("{prefix}{first}")));
         let reason = "That cannot be used: it must have at least 2 characters.";
         assert_eq!(world.answer("test.registers", "A").await, asks(&format!("{prefix}{reason}\n{first}")));
         let second = "Who are you?\n2 of 4: age: in years (a whole number)";
         assert_eq!(world.answer("test.registers", "Ada").await, asks(&format!("{prefix}{second}")));
-        for (wrong, reason) in [("old", "`old` is no whole number"), ("200", "it must be at most 150")] {
+        for (wrong, reason) in [("old", "`old` is not a whole number"), ("200", "it must be at most 150")] {
             let again = format!("{prefix}That cannot be used: {reason}.\n{second}");
             assert_eq!(world.answer("test.registers", wrong).await, asks(&again));
         }
         let third = "Who are you?\n3 of 4: news (yes or no; `skip` for true)";
         assert_eq!(world.answer("test.registers", "36").await, asks(&format!("{prefix}{third}")));
-        let fourth = "Who are you?\n4 of 4: mail (a text; `skip` to leave it out)";
+        let fourth = "Who are you?\n4 of 4: mail (text; `skip` to leave it out)";
         assert_eq!(world.answer("test.registers", "skip").await, asks(&format!("{prefix}{fourth}")));
         assert_eq!(world.answer("test.registers", "").await, text(r#"Accept {"name":"Ada","age":36,"news":true}"#));
         // A no to anything but a yes-or-no question ends it.
@@ -91,7 +91,7 @@ async fn an_address_is_shown_and_never_opened() {
 
 #[tokio::test]
 async fn after_a_restart_the_call_is_made_anew_and_nobody_is_asked_twice() {
-    let (first, second) = ("The server `test` asks: First?\na (a text)", "The server `test` asks: Second?\nb (a text)");
+    let (first, second) = ("The server `test` asks: First?\na (text)", "The server `test` asks: Second?\nb (text)");
     for generation in GENERATIONS {
         let (server, world, _events) = world(generation).await;
         assert_eq!(world.call("test.twice", "{}").await, asks(first));
@@ -103,7 +103,7 @@ async fn after_a_restart_the_call_is_made_anew_and_nobody_is_asked_twice() {
         let done = came(world.begin_answered(&start(1, "test.twice", "{}", answers))).await;
         assert_eq!(done, text(r#"Accept {"a":"one"}; Accept {"b":"two"}"#));
         // What was answered to something else is no answer.
-        let other = vec![("The server `test` asks: Third?\nc (a text)".into(), "three".into())];
+        let other = vec![("The server `test` asks: Third?\nc (text)".into(), "three".into())];
         let done = came(world.begin_answered(&start(2, "test.twice", "{}", other))).await;
         assert_eq!(done, asks(first));
     }

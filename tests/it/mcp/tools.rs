@@ -90,7 +90,7 @@ async fn what_a_signature_can_say_is_checked_here_and_the_rest_by_the_server() {
     assert_eq!(
         world.call("test.put", wrong).await,
         error(
-            "`lmit` is no parameter; `rows` must be list, not dict; `mode` is missing; `limit` must be int | None, not \
+            "`lmit` is not a parameter; `rows` must be list, not dict; `mode` is missing; `limit` must be int | None, not \
              str; `tag` must be str, not int; the parameters are test.put(rows: list, mode: str, limit: int | None, \
              tag: str)"
         )
@@ -127,7 +127,7 @@ async fn names_that_a_signature_does_not_know_are_handed_on_where_the_schema_may
         assert_eq!(world.call(&format!("test.{name}"), r#"{"p299": 1}"#).await, text(r#"{"p299":1}"#), "{name}");
     }
     for (name, _) in &closed {
-        let refused = format!("`p299` is no parameter; the parameters are test.{name}(rows: list)");
+        let refused = format!("`p299` is not a parameter; the parameters are test.{name}(rows: list)");
         assert_eq!(world.call(&format!("test.{name}"), r#"{"p299": 1}"#).await, error(&refused));
     }
 }

@@ -165,7 +165,7 @@ async fn malformed_streams_break_the_reply() {
     let whole = ask(Answer::events(events)).await;
     assert_eq!(whole.text, "half");
     let reason = broken(&whole.end).0;
-    assert!(reason.starts_with("a piece of the stream is no JSON (EOF while parsing"), "{reason}");
+    assert!(reason.starts_with("a piece of the stream is not JSON (EOF while parsing"), "{reason}");
     assert!(reason.ends_with(": {\"choices\": ["), "{reason}");
 
     let not_text = Answer::events(vec![b"data: \xff\xfe\n\n".to_vec()]);

@@ -350,7 +350,7 @@ fn where_traces_go() {
     for (text, says) in [
         ("http://a:4317", "--otlp: `http://a:4317`: port 4317 is gRPC, and HTTP is spoken here; use 4318"),
         ("a:4318", "--otlp: `a:4318` does not begin with http:// or https://; write it as in http://127.0.0.1:4318"),
-        ("", "--otlp: `` is no URL (relative URL without a base); write it as in http://127.0.0.1:4318"),
+        ("", "--otlp: `` is not a URL (relative URL without a base); write it as in http://127.0.0.1:4318"),
         (
             "http://ann:hush-4711@a:4318",
             "--otlp: it holds a user name or a password; write an `authorization` into `headers`",

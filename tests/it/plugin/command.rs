@@ -123,7 +123,7 @@ async fn a_parameter_that_is_no_object_is_one_argument() {
     assert_eq!(make(&*say, r#"{"param": "hello"}"#).await, ToolOutcome::Value("hello".into()));
     assert_eq!(
         make(&*say, r#"{"text": "hello"}"#).await,
-        ToolOutcome::Error("text is no parameter\nparam is missing (string is required)".into())
+        ToolOutcome::Error("text is not a parameter\nparam is missing (string is required)".into())
     );
     let look = tool(&plugin, "Demo.look");
     let expected = r##"{"type":"object","properties":{"param":{"type":"array","items":{"$ref":"#/$defs/Pair"}}},
@@ -141,7 +141,7 @@ async fn a_parameter_that_is_no_object_is_one_argument() {
     let go = tool(&plugin, "Demo.go");
     assert_eq!((go.signature().schema, go.signature().signature.parameters.len()), (None, 0));
     assert_eq!(make(&*go, "{}").await, ToolOutcome::Value(Value::Null));
-    assert_eq!(make(&*go, r#"{"a": 1}"#).await, ToolOutcome::Error("a is no parameter".into()));
+    assert_eq!(make(&*go, r#"{"a": 1}"#).await, ToolOutcome::Error("a is not a parameter".into()));
 }
 
 #[test]

@@ -47,20 +47,20 @@ fn what_is_no_allow_list_is_told() {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         Guard::new(&owned(hosts), &owned(networks), &owned(schemes)).unwrap_err().cause
     };
-    assert_eq!(fault(&[], &[], &["https"]), "`hosts` is empty, so nothing could be asked");
+    assert_eq!(fault(&[], &[], &["https"]), "`hosts` is empty, so no server could be called");
     let hosts = [
-        ("https://a.example", "`https://a.example` in `hosts` is not only a host"),
-        ("a.example/path", "`a.example/path` in `hosts` is not only a host"),
+        ("https://a.example", "`https://a.example` in `hosts` is more than a host"),
+        ("a.example/path", "`a.example/path` in `hosts` is more than a host"),
         ("a.example:x", "`a.example:x` in `hosts` has no port"),
         ("a.example:0", "`a.example:0` in `hosts` has no port"),
-        ("user@a.example", "`user@a.example` in `hosts` is no host"),
-        ("a.*.example", "`a.*.example` in `hosts` is no host"),
-        ("*.127.0.0.1", "`*.127.0.0.1` in `hosts` is an address, and there is nothing below one"),
-        ("", "`` in `hosts` is no host"),
+        ("user@a.example", "`user@a.example` in `hosts` is not a host"),
+        ("a.*.example", "`a.*.example` in `hosts` is not a host"),
+        ("*.127.0.0.1", "`*.127.0.0.1` in `hosts` is an address, and an address has no subdomains"),
+        ("", "`` in `hosts` is not a host"),
     ];
     for (host, cause) in hosts {
         assert_eq!(fault(&[host], &[], &["https"]), cause);
     }
-    assert_eq!(fault(&["*"], &["10.0.0.0/33"], &["https"]), "`10.0.0.0/33` in `networks` is no network");
+    assert_eq!(fault(&["*"], &["10.0.0.0/33"], &["https"]), "`10.0.0.0/33` in `networks` is not a network");
     assert_eq!(fault(&["*"], &[], &["ftp"]), "`ftp` in `schemes` is unknown");
 }

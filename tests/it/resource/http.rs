@@ -180,8 +180,8 @@ async fn headers_that_are_not_the_callers_are_refused_together() {
     assert_eq!(
         fault,
         "`headers.Host` is set by the program itself; `headers.content-length` is set by the program itself; \
-         `headers.x-api-key` is set by the resource; `headers.X\n` is no name of a header; `headers.X-Line` has a \
-         value that no header can have; `headers.X-List` must be text or a number; the parameters are HttpGet(url: \
+         `headers.x-api-key` is set by the resource; `headers.X\n` is not a header name; `headers.X-Line` has a \
+         value that is not allowed in a header; `headers.X-List` must be text or a number; the parameters are HttpGet(url: \
          str, headers: dict)"
     );
 }
@@ -214,7 +214,7 @@ async fn redirects_are_followed_a_few_times() {
     assert_eq!(member(&nowhere, "status"), Value::Int(302));
     let endless = call(&tools, "HttpGet", &[("url", url("/"))]).await.unwrap_err();
     let host = base(&server).replace("http://", "");
-    assert_eq!(endless, format!("`{host}` redirects again behind 5 redirects (`max_redirects` of the resource)"));
+    assert_eq!(endless, format!("`{host}` redirects again after 5 redirects (`max_redirects` of the resource)"));
     assert_eq!(server.requests().len(), 4 + 1 + 6);
 }
 
@@ -245,7 +245,7 @@ async fn several_resources_are_told_apart() {
     assert_eq!(ask(Value::Null).await, Ok("1".into()));
     assert_eq!(ask("two".into()).await, Ok("2".into()));
     let fault = ask("three".into()).await.unwrap_err();
-    assert!(fault.starts_with("`resource` is no resource that there is; there are `one`, `two`; "), "{fault}");
+    assert!(fault.starts_with("`resource` is not one of the resources; these are `one`, `two`; "), "{fault}");
 }
 
 #[tokio::test]
@@ -268,5 +268,5 @@ async fn a_resource_that_is_released_asks_nobody() {
     add_http_tools(&tools, std::slice::from_ref(&http)).unwrap();
     http.acquire().await.unwrap();
     http.release().await;
-    assert_eq!(get(&tools, "http://127.0.0.1:9/").await, Err("the HTTP client is not in use".to_owned()));
+    assert_eq!(get(&tools, "http://127.0.0.1:9/").await, Err("the HTTP client is not ready".to_owned()));
 }

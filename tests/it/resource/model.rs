@@ -73,7 +73,7 @@ async fn the_contract_is_honoured() {
     let model = Model::new(Label::named("fast"), Box::new(make));
     let hi = LlmParameter { prompt: Some("hi".to_owned()), ..LlmParameter::default() };
     let not_yet = model.generate(&hi, &table()).await.unwrap_err();
-    assert_eq!(&*not_yet, "the model is not in use yet, or not any more");
+    assert_eq!(&*not_yet, "the model is not ready yet, or no longer in use");
     model.acquire().await.unwrap();
     let ask = async |parameters| {
         let parameter = LlmParameter::read(&map(parameters))?;
@@ -89,7 +89,7 @@ async fn the_contract_is_honoured() {
     let options = ModelOptions { max_tokens: Some(5), temperature: Some(0.0) };
     assert_eq!(made.lock().unwrap()[1..], [options]);
     let wrong = [
-        (json!({}), "`prompt` is missing, and this model knows nothing else to answer"),
+        (json!({}), "`prompt` is missing; this model answers nothing else"),
         (json!({"prompt": 5}), "`prompt` must be str, not int"),
         (json!({"prompt": "hi", "max_tokens": 0}), "`max_tokens` must be 1 or more"),
         (json!({"prompt": "hi", "max_tokens": "5"}), "`max_tokens` must be int, not str"),
@@ -106,5 +106,5 @@ async fn a_model_that_cannot_be_made_is_told() {
     let make = |_: &ModelOptions| Err("there is no model `openai:`".to_owned());
     let model = Model::new(Label::named("fast"), Box::new(make));
     let error = model.acquire().await.unwrap_err().to_string();
-    assert_eq!(error, "there is no model `openai:`; name another model, or mend its configuration");
+    assert_eq!(error, "there is no model `openai:`; name another model, or correct its configuration");
 }

@@ -118,7 +118,7 @@ async fn values_of_all_types_come_and_go() {
         assert_eq!(query(&tools, sql, values).await, Ok(value(expected)), "{sql}");
     }
     let no_form = query(&tools, "SELECT point(1, 2) AS p", json!([])).await.unwrap_err();
-    assert!(no_form.contains("a value of the type point has no form here; select it as text (`::text`)"), "{no_form}");
+    assert!(no_form.contains("a value of type point cannot be read here; select it as text (`::text`)"), "{no_form}");
 }
 
 #[tokio::test]
@@ -133,15 +133,15 @@ async fn faults_name_the_place() {
         ),
         ("SELECT 1/0 AS a", json!([]), "PostgreSQL: division by zero"),
         ("SELECT $1::int4 AS a", json!(["abc"]), "PostgreSQL: invalid input syntax for type integer: \"abc\""),
-        ("SELECT $1::int4 AS a", json!([]), "the statement has 1 placeholders, and there are 0 values"),
-        ("SELECT 1 AS a", json!([1]), "the statement has 0 placeholders, and there are 1 values"),
+        ("SELECT $1::int4 AS a", json!([]), "the statement has 1 placeholders, but there are 0 values"),
+        ("SELECT 1 AS a", json!([1]), "the statement has 0 placeholders, but there are 1 values"),
         (
             "SELECT :a",
             json!({"a": 1}),
             "PostgreSQL numbers its placeholders (`$1`, `$2`), so the values must be a list",
         ),
-        ("SELECT 1 AS a, 2 AS a", json!([]), "two columns are named `a`; name them apart with AS"),
-        ("SELECT $1::text AS a", json!(["a\u{0}b"]), "PostgreSQL: PostgreSQL keeps no text with a zero byte"),
+        ("SELECT 1 AS a, 2 AS a", json!([]), "two columns are named `a`; give them different names with AS"),
+        ("SELECT $1::text AS a", json!(["a\u{0}b"]), "PostgreSQL: PostgreSQL cannot store text with a zero byte"),
         ("", json!([]), "there is no statement in `sql`"),
         ("-- nothing", json!([]), "there is no statement in `sql`"),
         (
@@ -188,8 +188,7 @@ async fn a_read_only_database_is_only_read() {
         ["SET", "BEGIN", "COMMIT", "COPY", "DO", "CALL", "LISTEN", "PREPARE", "VACUUM", "LOCK", "GRANT", "RESET"]
     {
         let refused = query(&tools, &format!("{word} x"), json!([])).await.unwrap_err();
-        let expected =
-            format!("statements that begin with {word} are refused; there are SELECT, WITH, VALUES, TABLE, ");
+        let expected = format!("statements that begin with {word} are refused; use SELECT, WITH, VALUES, TABLE, ");
         assert!(refused.starts_with(&expected), "{refused}");
     }
     let lifted = "SELECT set_config('transaction_read_only', 'off', true)";
@@ -372,5 +371,5 @@ async fn what_cannot_be_reached_is_told_without_the_password() {
         ..PostgresConfig::new("postgres://user@db.example/shop")
     };
     let fault = open(certificates).await.map(|_| ()).unwrap_err();
-    assert_eq!(fault, "its `certificates` cannot be used: there is none in the file; give certificates in PEM form");
+    assert_eq!(fault, "its `certificates` cannot be used: there is none in the file; give certificates in PEM format");
 }

@@ -108,8 +108,8 @@ async fn faults_name_the_place() {
         ("SELECT", json!([]), "SQLite: incomplete input"),
         ("", json!([]), "there is no statement in `sql`"),
         ("-- nothing", json!([]), "there is no statement in `sql`"),
-        ("SELECT ?, ?", json!([1]), "the statement has 2 placeholders, and there are 1 values"),
-        ("SELECT 1", json!([1]), "the statement has 0 placeholders, and there are 1 values"),
+        ("SELECT ?, ?", json!([1]), "the statement has 2 placeholders, but there are 1 values"),
+        ("SELECT 1", json!([1]), "the statement has 0 placeholders, but there are 1 values"),
         (
             "SELECT :a, :b",
             json!({"a": 1, "c": 2}),
@@ -125,7 +125,7 @@ async fn faults_name_the_place() {
             json!([{"base64": "?"}]),
             "the value of placeholder 1: `base64` of a value cannot be read: Invalid symbol 63, offset 0.",
         ),
-        ("SELECT 1 AS a, 2 AS a", json!([]), "two columns are named `a`; name them apart with AS"),
+        ("SELECT 1 AS a, 2 AS a", json!([]), "two columns are named `a`; give them different names with AS"),
         ("SELECT abs(-9223372036854775808)", json!([]), "SQLite: integer overflow"),
     ];
     for (sql, values, expected) in bad {
@@ -146,7 +146,7 @@ async fn a_value_is_never_part_of_the_statement() {
     assert_eq!(found, Ok(value(json!([{"name": hostile}]))));
     for two in ["SELECT 1; DROP TABLE users", "SELECT 1; SELECT 2", "DELETE FROM users; SELECT 1"] {
         let refused = query(&tools, two, json!([])).await.unwrap_err();
-        assert_eq!(refused, "`sql` holds more than one statement; call once for each", "{two}");
+        assert_eq!(refused, "`sql` has more than one statement; make one call for each", "{two}");
     }
     assert_eq!(query(&tools, "SELECT count(*) AS n FROM users", json!([])).await, Ok(value(json!([{"n": 3}]))));
     let signature = &tools.signatures()[0];
@@ -185,7 +185,7 @@ async fn a_read_only_database_is_only_read() {
             ("PRAGMA query_only = 0", "PRAGMA query_only is refused"),
             ("PRAGMA writable_schema = 1", "PRAGMA writable_schema is refused"),
             ("SELECT * FROM pragma_user_version", "PRAGMA user_version is refused"),
-            ("SELECT load_extension('x')", "the function `load_extension` reaches out of the database and is refused"),
+            ("SELECT load_extension('x')", "the function `load_extension` reaches outside the database and is refused"),
             ("BEGIN", transactions),
             ("COMMIT", transactions),
             ("SAVEPOINT a", transactions),
@@ -268,7 +268,7 @@ async fn a_statement_without_end_is_ended() {
     let config = SqliteConfig { timeout: Duration::from_millis(100), ..memory(false, folder.path()) };
     let tools = tools(folder.path(), config).await;
     let fault = query(&tools, ENDLESS, json!([])).await.unwrap_err();
-    assert_eq!(fault, "the statement took longer than 0.1 s (`timeout` of the resource) and was ended");
+    assert_eq!(fault, "the statement took longer than 0.1 s (`timeout` of the resource) and was cancelled");
     // The connection's thread is free again, or this would run out of time, too.
     assert_eq!(query(&tools, "SELECT 1 AS a", json!([])).await, Ok(value(json!([{"a": 1}]))));
 }
@@ -292,7 +292,7 @@ async fn a_statement_that_is_cancelled_is_ended() {
     let endless = database.query(ENDLESS.into(), Value::list(Vec::new()));
     let (ended, ()) = tokio::join!(endless, database.release());
     assert!(ended.is_err());
-    assert_eq!(query(&tools, "SELECT 1", json!([])).await, Err("the database is not in use".to_owned()));
+    assert_eq!(query(&tools, "SELECT 1", json!([])).await, Err("the database is not open".to_owned()));
 }
 
 #[tokio::test]
@@ -313,8 +313,7 @@ async fn files_are_made_and_found() {
         ..SqliteConfig::new(path)
     };
     let try_open = async |path: &str, write, init| open(&folder, "shop", config(path, write, init)).await.map(|_| ());
-    let outside =
-        "it lies outside of the working directory; `path` is a file below the working directory, or `:memory:`";
+    let outside = "it is outside the working directory; `path` is a file below the working directory, or `:memory:`";
     let refused = [
         ("../outside.db", format!("`../outside.db` cannot be opened: {outside}")),
         ("link.db", format!("`link.db` cannot be opened: {outside}")),
@@ -327,10 +326,8 @@ async fn files_are_made_and_found() {
     assert!(try_open("data", true, None).await.unwrap_err().contains("it is not a file"));
     assert!(try_open("text.db", true, None).await.unwrap_err().contains("file is not a database"));
     let missing = try_open("data/new.db", false, None).await.unwrap_err();
-    assert!(missing.starts_with("there is no database `data/new.db`; name one that is there"), "{missing}");
-    assert!(
-        try_open("data/new.db", false, Some("../outside.sql")).await.unwrap_err().contains("outside of the working")
-    );
+    assert!(missing.starts_with("there is no database `data/new.db`; name an existing one"), "{missing}");
+    assert!(try_open("data/new.db", false, Some("../outside.sql")).await.unwrap_err().contains("outside the working"));
     let broken = try_open("data/new.db", false, Some("broken.sql")).await.unwrap_err();
     assert!(broken.starts_with("the statements of `broken.sql` fail: no such table: u"), "{broken}");
     assert!(std::fs::read_dir(folder.join("data")).unwrap().next().is_none(), "nothing is left behind");
@@ -360,7 +357,7 @@ async fn several_databases_are_told_apart() {
     assert_eq!(ask("one").await, Ok(value(json!([{"n": 1}]))));
     assert_eq!(ask("two").await, Ok(value(json!([{"n": 0}]))));
     let unknown = ask("three").await.unwrap_err();
-    let expected = "`resource` is no resource that there is; there are `one` (sqlite, read-only), `two` (sqlite); ";
+    let expected = "`resource` is not one of the resources; these are `one` (sqlite, read-only), `two` (sqlite); ";
     assert!(unknown.starts_with(expected), "{unknown}");
     assert_eq!(tools.signatures()[0].effect, EffectClass::Write, "one of them may be written");
 }

@@ -74,7 +74,7 @@ async fn no_path_leads_out_of_a_disk() {
         disk.write(&format!("{prefix}inside/new/a.txt"), b"a").unwrap();
         assert_eq!(std::fs::read(folder.join("data/sub/new/a.txt")).unwrap(), b"a");
         disk.release().await;
-        assert_eq!(disk.read("x.txt").unwrap_err(), "cannot read `x.txt`: the disk is not in use");
+        assert_eq!(disk.read("x.txt").unwrap_err(), "cannot read `x.txt`: the disk is not open");
     }
     assert_eq!(std::fs::read_to_string(outer.path().join("secret.txt")).unwrap(), "secret");
     assert_eq!(std::fs::read_dir(outer.path()).unwrap().count(), 2);

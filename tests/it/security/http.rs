@@ -53,7 +53,7 @@ async fn no_redirect_leads_to_what_is_not_allowed() {
     let config = HttpConfig { hosts: hosts.map(str::to_owned).to_vec(), ..config() };
     let tools = tools(config, Arc::new(names)).await;
     let host = format!("public.example:{}", port(&outer));
-    let refused = format!("`{host}` redirects to what is refused: ");
+    let refused = format!("`{host}` redirects to an address that is refused: ");
     let expected = [
         ("/address", format!("{refused}127.0.0.2 is {LOOPBACK}")),
         ("/decimal", format!("{refused}127.0.0.2 is {LOOPBACK}")),
@@ -66,11 +66,9 @@ async fn no_redirect_leads_to_what_is_not_allowed() {
         ),
         (
             "/user",
-            format!(
-                "{refused}a URL with a user name or a password is refused; the resource's `headers` are the place for keys"
-            ),
+            format!("{refused}a URL with a user name or a password is refused; put keys into the resource's `headers`"),
         ),
-        ("/file", format!("{refused}`file` is not allowed; allowed are http, https (`schemes` of the resource)")),
+        ("/file", format!("{refused}`file` is not allowed; the resource allows http, https (`schemes`)")),
         ("/chain", format!("{refused}127.0.0.2 is {LOOPBACK}")),
     ];
     for (path, expected) in expected {

@@ -316,7 +316,7 @@ fn what_is_not_there_is_told() {
     let far = Point::new(end.seq + 1, 0);
     assert_eq!(fault(far, 1), format!("there is no point {far}: the session goes from 1.0 to {end}"));
     let deep = Point::new(end.seq, end.directive + 1);
-    assert_eq!(fault(deep, 1), format!("there is no point {deep}: behind record {} lie {0}.0 to {end}", end.seq));
+    assert_eq!(fault(deep, 1), format!("there is no point {deep}: after record {} come {0}.0 to {end}", end.seq));
 }
 
 /// A journal without its secrets can be looked at; a fork of it could not go on.

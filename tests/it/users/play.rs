@@ -110,7 +110,7 @@ async fn a_run_is_cut_off_when_its_money_is_spent() {
     // Each request costs 0.01.
     assert_eq!(spent.summary.cost, Some(0.03));
     let without = played(&text, asking(), "", Company::default()).await.unwrap_err();
-    let why = "`budget` is given, and the prices of openai:live are not known; add them to [prices] of playhouse.toml";
+    let why = "`budget` is set, but the prices of openai:live are unknown; add them to [prices] of playhouse.toml";
     assert_eq!(without.to_string(), why);
     // The user's model is paid for, too.
     let user = Live(always("user", r#"{"say":"Nothing.","done":null}"#));

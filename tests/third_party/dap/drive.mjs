@@ -297,7 +297,7 @@ await prove("line breakpoints are verified and moved; client and adapter agree o
   });
   assert.deepEqual(answer.map((breakpoint) => breakpoint.verified), [true, true, false]);
   assert.equal(answer[0].line, line("tickets.md", "$net = 100"));
-  assert.match(answer[2].message, /no expression/);
+  assert.match(answer[2].message, /not an expression/);
   const event = await client.next("stopped");
   assert.deepEqual([event.reason, event.hitBreakpointIds], ["breakpoint", [answer[0].id]]);
   assert.equal(await client.where(), "Price | - $net = 100");

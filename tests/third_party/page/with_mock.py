@@ -158,7 +158,7 @@ def test_a_trigger_cuts_a_reply(site):
     site.shot(page, "why")
     # In its playbook the line that was interrupted is pale, the running one bright.
     log(page).locator(".item.program").filter(has_text="second guide").hover()
-    log(page).get_by_role("button", name="Look at the moment of WelcomeAGroup:01").click()
+    log(page).get_by_role("button", name="Go to the moment of WelcomeAGroup:01").click()
     expect(page.locator(".text .running")).to_contain_text("second guide comes along")
     expect(page.locator(".text .caller")).to_contain_text("how many people will come")
     expect(page.locator(".stack li")).to_have_count(2)

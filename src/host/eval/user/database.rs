@@ -68,13 +68,13 @@ pub(super) async fn look(checks: &[DatabaseCheck], opened: &Opened, session: &Ar
         let verdict = match &check.kind {
             DatabaseKind::Answers { call, expected } => {
                 let found = own.look(call).await;
-                verdict(is_expected(&found, expected), last, format!("it gives {}", told(&found)))
+                verdict(is_expected(&found, expected), last, format!("it returns {}", told(&found)))
             }
             DatabaseKind::Same { as_if, same } => match wanted(as_if, same, opened, session).await {
                 Err(why) => Verdict::Undecided { why },
                 Ok(wanted) => {
                     let found = own.call(same).await;
-                    let sentence = format!("it gives {}, and not {}", told(&found), shown(&wanted));
+                    let sentence = format!("it returns {}, not {}", told(&found), shown(&wanted));
                     verdict(found == Ok(wanted), last, sentence)
                 }
             },
@@ -87,11 +87,11 @@ pub(super) async fn look(checks: &[DatabaseCheck], opened: &Opened, session: &Ar
 
 /// What `same` answers after the calls `as_if` on fresh tools; the error says why that is not known.
 async fn wanted(as_if: &[ExpectedCall], same: &ExpectedCall, opened: &Opened, session: &Arc<str>) -> Found {
-    let fresh = opened.again().await.map_err(|error| format!("there are no fresh tools: {error}"))?;
+    let fresh = opened.again().await.map_err(|error| format!("the tools cannot be started afresh: {error}"))?;
     let mut caller = Caller::new(&fresh.world.tools, session);
     let mut found = Ok(Value::Null);
     for call in as_if.iter().chain([same]) {
-        let error = |error| format!("the wanted state cannot be made: {} gives {error}", call.text());
+        let error = |error| format!("the expected state cannot be set up: {} returns {error}", call.text());
         found = caller.call(call).await.map_err(error);
         if found.is_err() {
             break;

@@ -81,7 +81,7 @@ pub enum Invalid {
     #[error("the user's model made up {0:?}, which is neither in the brief nor in the transcript")]
     Invented(String),
     /// What the user said cannot be given to the program, and why.
-    #[error("what the user says is not taken: {0}")]
+    #[error("the user's message was not accepted: {0}")]
     Unheard(String),
     /// The model that played the user did not play it.
     #[error("the user's model: {0}")]
@@ -101,7 +101,7 @@ pub enum UserError {
     #[error("somebody must play this user; name a model with --user-model")]
     NoUser,
     /// What a run costs cannot be known.
-    #[error("`budget` is given, and the prices of {0} are not known; add them to [prices] of playhouse.toml")]
+    #[error("`budget` is set, but the prices of {0} are unknown; add them to [prices] of playhouse.toml")]
     NoPrices(Arc<str>),
 }
 

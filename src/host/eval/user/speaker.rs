@@ -63,7 +63,7 @@ pub(super) async fn speak(
 
 fn read(text: &str, must_speak: bool) -> Result<Spoken, String> {
     let Reply { say, done } = last_object(behind_think(text))
-        .ok_or(r#"it holds no object {"say": "…", "done": null or "goal", "gave up", "not in my brief"}"#)?;
+        .ok_or(r#"it has no object {"say": "…", "done": null or "goal", "gave up", "not in my brief"}"#)?;
     let say = say.trim().to_owned();
     let known = |word: String| {
         Done::deserialize(serde_json::Value::from(word.as_str()))

@@ -72,7 +72,7 @@ pub enum OpenAiConfigError {
         part: &'static str,
     },
     /// The model's name is empty.
-    #[error("no model name; write it behind `openai:`, as in `--model openai:gpt-4.1-mini`")]
+    #[error("no model name; write it after `openai:`, as in `--model openai:gpt-4.1-mini`")]
     Model,
 }
 

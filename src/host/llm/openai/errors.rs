@@ -112,7 +112,7 @@ pub(super) fn end_from_openai(server: &Server, error: OpenAIError) -> ReplyEnd {
         OpenAIError::JSONDeserialize(error, text) => {
             let text = server.config.redact(&text);
             let text = shorten(&text, SHOWN_CHARACTERS);
-            broken(&format!("a piece of the stream is no JSON ({error}): {text}"))
+            broken(&format!("a piece of the stream is not JSON ({error}): {text}"))
         }
         OpenAIError::StreamError(error) => broken(&format!("the stream is malformed: {error}")),
         OpenAIError::ApiError(error) => broken(&format!("{} answered {error}", server.shown_url)),

@@ -10,10 +10,10 @@ use crate::host::llm::embeddings::Embedder;
 /// The index that programs find in their working directory if nobody has declared another one.
 pub const DEFAULT_INDEX: &str = "playhouse.index";
 
-/// Makes what asks a server for vectors: of a model's id, at a server if one is named. Or says why it cannot be asked.
+/// Makes a client for vectors: for a model's id, at a server if one is named. Or says why it cannot.
 pub type MakeEmbedder = Arc<dyn Fn(&str, Option<&str>) -> Result<Embedder, String> + Send + Sync>;
 
-/// What can be configured of an index.
+/// The configuration of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DocumentsConfig {

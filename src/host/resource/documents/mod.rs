@@ -50,9 +50,11 @@ impl Documents {
             (None, []) => {
                 Err("it has no `path`, as in `config: {path: handbook.index}`, and no `documents`".to_owned())
             }
-            (Some(_), [_, ..]) => Err("it has both `path` and `documents`; an index that is in a file gets its \
-                                       documents by `playhouse index add`"
-                .to_owned()),
+            (Some(_), [_, ..]) => {
+                Err("it has both `path` and `documents`; an index in a file gets its documents from \
+                     `playhouse index add`"
+                    .to_owned())
+            }
             _ => {
                 let store = Mutex::default();
                 Ok(Documents { label, working_directory, folder, config, make_embedder, store })
@@ -86,7 +88,7 @@ impl Documents {
 
     fn store(&self) -> Result<Arc<Store>, String> {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        store.clone().ok_or_else(|| "the index is not in use".to_owned())
+        store.clone().ok_or_else(|| "the index is not open".to_owned())
     }
 }
 

@@ -38,7 +38,7 @@ impl Store {
         let model = index.embedding().map_err(resource_error)?;
         let make = |model: String| {
             make_embedder(&model, base_url.as_deref()).map_err(|cause| {
-                ResourceError::new(format!("its vectors are those of {model}: {cause}"), "check the configuration")
+                ResourceError::new(format!("its vectors come from {model}: {cause}"), "check the configuration")
             })
         };
         let embedder = model.map(make).transpose()?;
@@ -69,7 +69,7 @@ impl Store {
             Ok(vectors) => vectors.into_iter().next(),
             Err(cause) => {
                 if !self.is_said.swap(true, Ordering::Relaxed) {
-                    tracing::warn!("documents are found by words alone: {cause}");
+                    tracing::warn!("documents are found by words only: {cause}");
                 }
                 None
             }
@@ -82,7 +82,7 @@ impl Store {
     ) -> Result<T, String> {
         let index = self.index.clone();
         let asked = tokio::task::spawn_blocking(move || ask(&mut index.lock().unwrap_or_else(PoisonError::into_inner)));
-        asked.await.map_err(|cause| format!("the index could not be asked: {cause}"))?
+        asked.await.map_err(|cause| format!("the index could not be searched: {cause}"))?
     }
 }
 
@@ -90,7 +90,7 @@ impl Store {
 fn open(working_directory: &Path, folder: &WorkingDirectory, config: &DocumentsConfig) -> Result<Index, ResourceError> {
     let place = |path: &String| {
         let inside = folder.resolve(path).map_err(|refused| {
-            ResourceError::new(format!("`{path}`: {refused}"), "name a path below the working directory")
+            ResourceError::new(format!("`{path}`: {refused}"), "give a path below the working directory")
         });
         inside.map(|inside| working_directory.join(inside))
     };

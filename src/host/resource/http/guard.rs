@@ -9,7 +9,7 @@ use reqwest::Url;
 use crate::host::resource::ResourceError;
 use crate::host::resource::http::addresses::{innermost, special};
 
-/// What may be asked. Nothing is allowed that nobody has named.
+/// Which servers may be called. Nothing is allowed unless it is named.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     hosts: Vec<AllowedHost>,
@@ -40,11 +40,11 @@ enum AllowedPort {
     All,
 }
 
-/// Why a server is not asked.
+/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It is no URL.
-    #[error("`{url}` is no URL: {cause}")]
+    #[error("`{url}` is not a URL: {cause}")]
     Url {
         /// What was given.
         url: String,
@@ -52,7 +52,7 @@ pub enum Refusal {
         cause: String,
     },
     /// Another scheme than those allowed.
-    #[error("`{scheme}` is not allowed; allowed are {allowed} (`schemes` of the resource)")]
+    #[error("`{scheme}` is not allowed; the resource allows {allowed} (`schemes`)")]
     Scheme {
         /// Which.
         scheme: String,
@@ -60,7 +60,7 @@ pub enum Refusal {
         allowed: String,
     },
     /// It holds a user name or a password.
-    #[error("a URL with a user name or a password is refused; the resource's `headers` are the place for keys")]
+    #[error("a URL with a user name or a password is refused; put keys into the resource's `headers`")]
     UserInfo,
     /// Nobody has named the host or the port.
     #[error("`{host}` is not allowed; whoever configures the resource can add it to its `hosts`")]
@@ -86,12 +86,12 @@ impl Guard {
     /// (`127.0.0.0/8`, `::1`), schemes.
     ///
     /// # Errors
-    /// One of them is none.
+    /// One of them is invalid.
     pub fn new(hosts: &[String], networks: &[String], schemes: &[String]) -> Result<Guard, ResourceError> {
         let hosts = hosts.iter().map(|text| allowed_host(text)).collect::<Result<Vec<_>, _>>()?;
         if hosts.is_empty() {
-            let advice = "name the servers that may be asked, like `hosts: [\"api.example.org\"]`";
-            return Err(ResourceError::new("`hosts` is empty, so nothing could be asked", advice));
+            let advice = "list the servers that may be called, as in `hosts: [\"api.example.org\"]`";
+            return Err(ResourceError::new("`hosts` is empty, so no server could be called", advice));
         }
         let networks = networks.iter().map(|text| network(text)).collect::<Result<Vec<_>, _>>()?;
         let unknown = schemes.iter().find(|scheme| !matches!(scheme.as_str(), "http" | "https"));
@@ -200,7 +200,7 @@ fn allowed_host(text: &str) -> Result<AllowedHost, ResourceError> {
         ResourceError::new(format!("`{text}` in `hosts` {cause}"), advice)
     };
     if text.contains("://") || text.contains('/') {
-        return Err(wrong("is not only a host"));
+        return Err(wrong("is more than a host"));
     }
     // The colons of an IPv6 address are inside its brackets.
     let (name, port) = match text.rsplit_once(':') {
@@ -218,12 +218,12 @@ fn allowed_host(text: &str) -> Result<AllowedHost, ResourceError> {
         return Ok(AllowedHost { name: AllowedName::All, port });
     }
     let bare = name.strip_prefix("*.").unwrap_or(name);
-    let url = Url::parse(&format!("http://{bare}/")).map_err(|_| wrong("is no host"))?;
+    let url = Url::parse(&format!("http://{bare}/")).map_err(|_| wrong("is not a host"))?;
     let host = url.host_str().filter(|_| url.username().is_empty() && url.port().is_none());
     let host = host.map(|host| host.strip_suffix('.').unwrap_or(host)).filter(|host| !host.is_empty());
-    let host = host.filter(|host| !host.contains('*')).ok_or_else(|| wrong("is no host"))?;
+    let host = host.filter(|host| !host.contains('*')).ok_or_else(|| wrong("is not a host"))?;
     let name = match (bare.len() < name.len(), literal(host)) {
-        (true, Some(_)) => return Err(wrong("is an address, and there is nothing below one")),
+        (true, Some(_)) => return Err(wrong("is an address, and an address has no subdomains")),
         (true, None) => AllowedName::Below(format!(".{host}")),
         (false, _) => AllowedName::Exact(host.to_owned()),
     };
@@ -233,7 +233,7 @@ fn allowed_host(text: &str) -> Result<AllowedHost, ResourceError> {
 fn network(text: &str) -> Result<IpNet, ResourceError> {
     let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
     network.ok_or_else(|| {
-        ResourceError::new(format!("`{text}` in `networks` is no network"), "write one like `127.0.0.0/8` or `::1`")
+        ResourceError::new(format!("`{text}` in `networks` is not a network"), "write one like `127.0.0.0/8` or `::1`")
     })
 }
 

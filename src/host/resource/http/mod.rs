@@ -22,14 +22,14 @@ use crate::host::resource::{Label, Resource, ResourceError};
 use crate::host::secrets::Secrets;
 use crate::value::Value;
 
-/// What can be configured of an HTTP client.
+/// The configuration of an HTTP client.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpConfig {
-    /// The servers that may be asked; without one nothing can ([`Guard::new`]).
+    /// The servers that may be called; without any, no request is possible ([`Guard::new`]).
     #[serde(deserialize_with = "texts")]
     pub hosts: Vec<String>,
-    /// Networks whose addresses may be asked although they are not of the open internet.
+    /// Networks whose addresses may be called although they are not on the open internet.
     #[serde(deserialize_with = "texts")]
     pub networks: Vec<String>,
     /// `http`, `https` or both.
@@ -41,7 +41,7 @@ pub struct HttpConfig {
     /// How long a request may take, redirects and body included.
     #[serde(deserialize_with = "seconds")]
     pub timeout: Duration,
-    /// Bytes that a body may have.
+    /// The most bytes that a body may have.
     #[serde(deserialize_with = "count")]
     pub max_bytes: usize,
     /// How many redirects are followed.
@@ -104,7 +104,7 @@ pub enum HttpError {
     #[error("{0}")]
     Refused(#[from] Refusal),
     /// A redirect leads to what will not be asked.
-    #[error("`{from}` redirects to what is refused: {refusal}")]
+    #[error("`{from}` redirects to an address that is refused: {refusal}")]
     RedirectRefused {
         /// The server that redirects.
         from: String,
@@ -141,7 +141,10 @@ impl Http {
         let mut headers = HeaderMap::new();
         for (name, value) in &config.headers {
             let wrong = |part: &str| {
-                ResourceError::new(format!("the {part} of the header `{name}` cannot be sent"), "mend it in `headers`")
+                ResourceError::new(
+                    format!("the {part} of the header `{name}` cannot be sent"),
+                    "correct it in `headers`",
+                )
             };
             let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("name"))?;
             let mut value = HeaderValue::from_str(value).map_err(|_| wrong("value"))?;
@@ -193,7 +196,7 @@ impl Http {
 
     async fn follow(&self, request: HttpRequest, mut url: Url) -> Result<HttpAnswer, HttpError> {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let client = client.ok_or_else(|| HttpError::Failed("the HTTP client is not in use".to_owned()))?;
+        let client = client.ok_or_else(|| HttpError::Failed("the HTTP client is not ready".to_owned()))?;
         let HttpRequest { mut method, headers: mut own, mut body, .. } = request;
         let mut configured = Some(&self.headers);
         for _ in 0..=self.config.max_redirects {
@@ -230,7 +233,7 @@ impl Http {
         }
         let max = self.config.max_redirects;
         Err(HttpError::Failed(format!(
-            "`{}` redirects again behind {max} redirects (`max_redirects` of the resource)",
+            "`{}` redirects again after {max} redirects (`max_redirects` of the resource)",
             shown_host(&url)
         )))
     }
@@ -298,8 +301,8 @@ impl Resource for Http {
         Box::pin(async {
             let client = self.build().map_err(|cause| {
                 ResourceError::new(
-                    format!("no HTTP client can be made: {cause}"),
-                    "look at the certificates of this system, or allow only `http` in `schemes`",
+                    format!("no HTTP client can be created: {cause}"),
+                    "check the certificates of this system, or allow only `http` in `schemes`",
                 )
             })?;
             *self.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);

@@ -80,7 +80,7 @@ impl Server {
                 Some(cause) => cause.message().to_owned(),
                 None => net::innermost(&error),
             };
-            let advice = "look at its `url`, and whether the server runs and lets this user in";
+            let advice = "check its `url`, and that the server runs and accepts this user";
             ResourceError::new(format!("{} cannot be reached: {cause}", self.shown), advice)
         })?;
         Ok(Connected { client, task })
@@ -118,7 +118,7 @@ impl Drop for CancelOnDrop {
                     None => token.cancel_query(NoTls).await,
                 };
                 if let Err(error) = cancelled {
-                    tracing::warn!("a statement could not be ended: {error}");
+                    tracing::warn!("a statement could not be cancelled: {error}");
                 }
             });
         }
@@ -142,12 +142,12 @@ fn tls(certificates: Option<&str>) -> Result<MakeRustlsConnect, ResourceError> {
             let cause = errors.first().map_or_else(|| "there are none".to_owned(), ToString::to_string);
             ResourceError::new(
                 format!("the certificates of this system cannot be read: {cause}"),
-                "name a file with the server's authority in `certificates`",
+                "give a file with the server's certificate authority in `certificates`",
             )
         });
     };
     let unusable = |cause: String| {
-        ResourceError::new(format!("its `certificates` cannot be used: {cause}"), "give certificates in PEM form")
+        ResourceError::new(format!("its `certificates` cannot be used: {cause}"), "give certificates in PEM format")
     };
     let mut roots = rustls::RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(certificates.as_bytes()) {

@@ -55,7 +55,7 @@ impl Postgres {
         loop {
             let idle = match &mut *self.idle() {
                 Some(idle) => idle.pop(),
-                None => return Err(SqlError::Failed("the database is not in use".to_owned())),
+                None => return Err(SqlError::Failed("the database is not open".to_owned())),
             };
             match idle {
                 Some(connected) if connected.client.is_closed() => {}
@@ -93,7 +93,7 @@ impl Postgres {
         let statement = transaction.prepare(sql).await.map_err(explain)?;
         let n_places = statement.params().len();
         if values.len() != n_places {
-            let text = format!("the statement has {n_places} placeholders, and there are {} values", values.len());
+            let text = format!("the statement has {n_places} placeholders, but there are {} values", values.len());
             return Err(SqlError::Failed(text));
         }
         let columns: Vec<Arc<str>> = statement.columns().iter().map(|column| column.name().into()).collect();

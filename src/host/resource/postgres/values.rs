@@ -27,7 +27,7 @@ impl ToSql for Parameter<'_> {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Fault> {
         let Some(text) = text_of(self.0, ty)? else { return Ok(IsNull::Yes) };
         if text.contains('\0') {
-            return Err("PostgreSQL keeps no text with a zero byte".into());
+            return Err("PostgreSQL cannot store text with a zero byte".into());
         }
         out.put_slice(text.as_bytes());
         Ok(IsNull::No)
@@ -154,12 +154,12 @@ fn decode(ty: &Type, raw: &[u8]) -> Result<Value, Fault> {
         }
         Type::VOID => Value::Null,
         _ if ty.name() == "citext" => text(raw)?,
-        _ => return Err(format!("a value of the type {ty} has no form here; select it as text (`::text`)").into()),
+        _ => return Err(format!("a value of type {ty} cannot be read here; select it as text (`::text`)").into()),
     })
 }
 
 fn fixed<const N: usize>(raw: &[u8]) -> Result<[u8; N], Fault> {
-    raw.try_into().map_err(|_| Fault::from(format!("{} bytes where {N} were to come", raw.len())))
+    raw.try_into().map_err(|_| Fault::from(format!("{} bytes instead of {N}", raw.len())))
 }
 
 fn text(raw: &[u8]) -> Result<Value, Fault> {

@@ -18,7 +18,7 @@ pub(super) fn check(sql: &str, may_write: bool) -> Result<(), String> {
     }
     let known = if may_write { [READING.as_slice(), &WRITING].concat() } else { READING.to_vec() };
     let known = known.join(", ").to_uppercase();
-    Err(format!("statements that begin with {} are refused; there are {known}", word.to_uppercase()))
+    Err(format!("statements that begin with {} are refused; use {known}", word.to_uppercase()))
 }
 
 /// In lower case; after blanks, comments and parentheses.

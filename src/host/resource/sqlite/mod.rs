@@ -61,7 +61,7 @@ impl Sqlite {
         if is_sent {
             Ok(Waiting { result, abandoned })
         } else {
-            Err(SqlError::Failed("the database is not in use".to_owned()))
+            Err(SqlError::Failed("the database is not open".to_owned()))
         }
     }
 }
@@ -98,7 +98,7 @@ impl Database for Sqlite {
                 Ok(Ok(result)) => result,
                 Ok(Err(_)) => Err(SqlError::Failed("the database was closed".to_owned())),
                 Err(_) => Err(SqlError::Failed(format!(
-                    "the statement took longer than {} s (`timeout` of the resource) and was ended",
+                    "the statement took longer than {} s (`timeout` of the resource) and was cancelled",
                     self.config.timeout.as_secs_f64()
                 ))),
             }
@@ -139,11 +139,11 @@ impl Resource for Sqlite {
             };
             let thread = std::thread::Builder::new().name("playhouse-sqlite".to_owned()).spawn(work);
             thread.map_err(|error| {
-                ResourceError::new(format!("no thread can be started: {error}"), "raise the limit of processes")
+                ResourceError::new(format!("no thread can be started: {error}"), "raise the process limit")
             })?;
             let opened = is_open
                 .await
-                .unwrap_or_else(|_| Err(ResourceError::new("its thread ended", "look at the log with --log debug")));
+                .unwrap_or_else(|_| Err(ResourceError::new("its thread ended", "look into the log with --log debug")));
             opened?;
             *self.worker() = Some(Worker { jobs, stop, closed });
             Ok(())

@@ -53,7 +53,7 @@ fn harden(connection: &Connection) -> rusqlite::Result<()> {
 /// Runs the statements that make a database; they are the configuration's, and may do anything.
 fn make(connection: &Connection, path: &str, text: &str) -> Result<(), ResourceError> {
     connection.execute_batch(text).map_err(|error| {
-        ResourceError::new(format!("the statements of `{path}` fail: {error}"), "mend them; no database was made")
+        ResourceError::new(format!("the statements of `{path}` fail: {error}"), "correct them; no database was created")
     })
 }
 
@@ -105,7 +105,8 @@ impl<'a> Directory<'a> {
             Err(error) => return Err(outside(&error)),
         };
         if is_new && init.is_none() && !config.write {
-            let advice = "name one that is there, a file of statements that make it (`init`), or set `write: true`";
+            let advice = "name an existing one, give a file of statements that create it (`init`), or set `write: \
+                          true`";
             return Err(ResourceError::new(format!("there is no database `{path}`"), advice));
         }
         let real = self.path.canonicalize().map_err(|error| outside(&error))?;
@@ -136,14 +137,14 @@ impl<'a> Directory<'a> {
 }
 
 fn unusable(config: &SqliteConfig, error: &rusqlite::Error) -> ResourceError {
-    let advice = "look whether the file is an SQLite database that this user may open";
+    let advice = "check that the file is an SQLite database that this user may open";
     ResourceError::new(format!("`{}` cannot be opened: {error}", config.path), advice)
 }
 
 fn explain(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
         // cap-std's answer to whatever would leave the folder.
-        return "it lies outside of the working directory".to_owned();
+        return "it is outside the working directory".to_owned();
     }
     error.to_string()
 }

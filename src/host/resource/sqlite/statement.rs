@@ -201,7 +201,7 @@ fn refusal(action: AuthAction<'_>, may_write: bool) -> Option<String> {
     }
     if let A::Function { function_name } = action {
         let is_outer = OUTER_FUNCTIONS.iter().any(|name| function_name.eq_ignore_ascii_case(name));
-        return is_outer.then(|| format!("the function `{function_name}` reaches out of the database and is refused"));
+        return is_outer.then(|| format!("the function `{function_name}` reaches outside the database and is refused"));
     }
     if let A::Pragma { pragma_name, .. } = action {
         let is_reading = READING_PRAGMAS.iter().any(|name| pragma_name.eq_ignore_ascii_case(name));
@@ -259,7 +259,7 @@ fn bind(statement: &mut Statement<'_>, values: &Value) -> Result<(), SqlError> {
     match values {
         Value::List(values) => {
             if values.len() != n_places {
-                let text = format!("the statement has {n_places} placeholders, and there are {} values", values.len());
+                let text = format!("the statement has {n_places} placeholders, but there are {} values", values.len());
                 return Err(SqlError::Failed(text));
             }
             for (index, value) in values.iter().enumerate() {
@@ -326,8 +326,10 @@ fn explain(watch: &Watch, sql: &str, error: &rusqlite::Error) -> SqlError {
         (Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked), _) => {
             return SqlError::Unavailable(format!("another process is writing to the database: {error}"));
         }
-        (Some(ErrorCode::OperationInterrupted), _) => "the statement was ended".to_owned(),
-        (_, rusqlite::Error::MultipleStatement) => "`sql` holds more than one statement; call once for each".to_owned(),
+        (Some(ErrorCode::OperationInterrupted), _) => "the statement was cancelled".to_owned(),
+        (_, rusqlite::Error::MultipleStatement) => {
+            "`sql` has more than one statement; make one call for each".to_owned()
+        }
         (_, rusqlite::Error::SqlInputError { msg, offset, .. }) => match usize::try_from(*offset) {
             Ok(offset) => format!("SQLite: {msg} ({})", place(sql, offset)),
             Err(_) => format!("SQLite: {msg}"),

@@ -69,7 +69,7 @@ impl Connection {
             Ok(result) => result,
             Err(_) => {
                 let seconds = options.start_timeout.as_secs_f64();
-                Err((McpFault::TimedOut, format!("did not say what it is within {seconds} s")))
+                Err((McpFault::TimedOut, format!("did not identify itself within {seconds} s")))
             }
         }
     }
@@ -136,7 +136,7 @@ async fn listen(peer: &Peer<RoleClient>, changes: &watch::Sender<u64>) {
                 continue;
             }
             Err(error) => {
-                tracing::debug!("a server does not tell of changes: {error}");
+                tracing::debug!("a server does not report changes: {error}");
                 return;
             }
         };
@@ -242,21 +242,21 @@ fn http_transport(
     headers: &[(String, String)],
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, Cause> {
     let wrong = |what: &str| (McpFault::Configuration, format!("has {what}"));
-    let uri: http::Uri = url.parse().map_err(|_| wrong("a `url` that is none"))?;
+    let uri: http::Uri = url.parse().map_err(|_| wrong("a `url` that is not a URL"))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
         return Err(wrong("a `url` that does not begin with http:// or https:// and a host"));
     }
     let mut sent = HashMap::new();
     for (name, value) in headers {
         let Ok(header) = name.parse::<HeaderName>() else {
-            return Err(wrong("a name in `headers` that is no name of a header"));
+            return Err(wrong("a name in `headers` that is not a header name"));
         };
         let lowered = header.as_str();
         if matches!(lowered, "accept" | "last-event-id" | "mcp-session-id" | "mcp-protocol-version") {
             return Err(wrong(&format!("`{lowered}` in `headers`, which belongs to the protocol")));
         }
         let Ok(mut value) = HeaderValue::from_str(value) else {
-            return Err(wrong(&format!("a value of `{lowered}` in `headers` that no header may have")));
+            return Err(wrong(&format!("a value of `{lowered}` in `headers` that is not allowed in a header")));
         };
         value.set_sensitive(true);
         sent.insert(header, value);

@@ -73,7 +73,7 @@ pub(super) fn of_start(error: &ClientInitializeError) -> Cause {
             cause => cause,
         },
         ClientInitializeError::ConnectionClosed(_) => {
-            (McpFault::Exited, "closed the connection before it had said what it is".to_owned())
+            (McpFault::Exited, "closed the connection before it identified itself".to_owned())
         }
         ClientInitializeError::TransportError { error, .. } => of_transport(error),
         ClientInitializeError::JsonRpcError(error) => {
@@ -88,7 +88,7 @@ pub(super) fn of_start(error: &ClientInitializeError) -> Cause {
         | ClientInitializeError::ExpectedInitResult(_)
         | ClientInitializeError::ConflictInitResponseId(..)
         | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
-            (McpFault::Protocol, "answered the first message with something that is no answer to it".to_owned())
+            (McpFault::Protocol, "sent something other than an answer to the first message".to_owned())
         }
         ClientInitializeError::NoPreferredProtocolVersion | ClientInitializeError::Cancelled | _ => {
             (McpFault::Protocol, text::words(&error.to_string(), text::MAX_ERROR))
@@ -115,17 +115,17 @@ pub(super) fn of_transport(error: &DynamicTransportError) -> Cause {
         StreamableHttpError::SessionExpired => status(404),
         StreamableHttpError::UnexpectedContentType(kind) => {
             let kind = text::words(kind.as_deref().unwrap_or("nothing"), 100);
-            (McpFault::NoServer, format!("answered with {kind}, which is no MCP"))
+            (McpFault::NoServer, format!("answered with {kind}, which is not MCP"))
         }
         StreamableHttpError::UnexpectedServerResponse(words) => match status_in(words) {
             Some(code) => status(code),
             None => {
                 let words = text::words(words, text::MAX_ERROR);
-                (McpFault::NoServer, format!("answered with what is no MCP: {words}"))
+                (McpFault::NoServer, format!("answered with something that is not MCP: {words}"))
             }
         },
         StreamableHttpError::ResponseBodyTooLarge { max_size } => {
-            (McpFault::NoServer, format!("answered with more than {max_size} bytes, which is no MCP"))
+            (McpFault::NoServer, format!("answered with more than {max_size} bytes, which is not MCP"))
         }
         StreamableHttpError::Sse(_)
         | StreamableHttpError::Io(_)
@@ -140,7 +140,7 @@ pub(super) fn of_transport(error: &DynamicTransportError) -> Cause {
         | StreamableHttpError::SessionRecoveryTimeout
         | StreamableHttpError::ReinitializationFailed(_)
         | StreamableHttpError::ControlRequestTimeout
-        | _ => (McpFault::Protocol, format!("broke off: {}", text::words(&chain(error), text::MAX_ERROR))),
+        | _ => (McpFault::Protocol, format!("lost the connection: {}", text::words(&chain(error), text::MAX_ERROR))),
     }
 }
 
@@ -163,7 +163,7 @@ pub(super) fn of_request(error: &ServiceError) -> Trouble {
         ServiceError::TransportClosed => Trouble::Lost("closed the connection".to_owned()),
         ServiceError::Cancelled { .. } => Trouble::Failed("the call was cancelled".to_owned()),
         ServiceError::UnexpectedResponse => {
-            Trouble::Failed("the server answered with something else than was asked for".to_owned())
+            Trouble::Failed("the server answered something other than what was asked".to_owned())
         }
         ServiceError::SubscriptionLagged { .. }
         | ServiceError::Timeout { .. }

@@ -121,7 +121,7 @@ impl Flights {
         };
         let cancelled = ElicitResult::new(ElicitationAction::Cancel);
         let Some(line) = line else {
-            tracing::warn!("a server asks something on behalf of no call, or of nobody knows which; nobody was asked");
+            tracing::warn!("a server asked something outside of any call, or in an unknown one; nobody was asked");
             return cancelled;
         };
         let (reply, answer) = oneshot::channel();

@@ -162,7 +162,7 @@ impl Field {
         let mut wanted = match &self.kind {
             Kind::Confirmation => return None,
             Kind::Bool => "yes or no".to_owned(),
-            Kind::Text => "a text".to_owned(),
+            Kind::Text => "text".to_owned(),
             Kind::Int => "a whole number".to_owned(),
             Kind::Number => "a number".to_owned(),
             Kind::One(options) => format!("one of: {}", listed(options)),
@@ -198,7 +198,7 @@ impl Field {
             Kind::One(options) => match (chosen(options, answer, said), answer) {
                 (Some(value), _) => Json::String(value),
                 (None, Value::Bool(false)) => return Ok(Read::Declined),
-                (None, _) => return Err(format!("`{}` is none of them", text::words(said, 100))),
+                (None, _) => return Err(format!("`{}` is not one of them", text::words(said, 100))),
             },
             Kind::Text | Kind::Int | Kind::Number | Kind::Several(_) if *answer == Value::Bool(false) => {
                 return Ok(Read::Declined);
@@ -214,18 +214,18 @@ impl Field {
                     let said = item.to_text();
                     let value = chosen(options, &item, said.trim());
                     values.push(Json::String(
-                        value.ok_or_else(|| format!("`{}` is none of them", text::words(&said, 100)))?,
+                        value.ok_or_else(|| format!("`{}` is not one of them", text::words(&said, 100)))?,
                     ));
                 }
                 Json::Array(values)
             }
             Kind::Text => Json::from(if *answer == Value::Bool(true) { "yes" } else { said }),
             Kind::Int => {
-                Json::from(whole(said).ok_or_else(|| format!("`{}` is no whole number", text::words(said, 100)))?)
+                Json::from(whole(said).ok_or_else(|| format!("`{}` is not a whole number", text::words(said, 100)))?)
             }
             Kind::Number => {
                 let number = said.parse::<f64>().ok().filter(|number| number.is_finite());
-                let number = number.ok_or_else(|| format!("`{}` is no number", text::words(said, 100)))?;
+                let number = number.ok_or_else(|| format!("`{}` is not a number", text::words(said, 100)))?;
                 whole(said).map_or_else(|| Json::from(number), Json::from)
             }
         };

@@ -62,19 +62,21 @@ impl Work {
     fn summary(self) -> &'static str {
         match self {
             Work::ListResources => "Lists the resources of the server, and templates for addresses of more.",
-            Work::ReadResource => "Gives what is in a resource of the server: its text, or a list of several parts.",
+            Work::ReadResource => {
+                "Returns the content of a resource of the server: its text, or a list of several parts."
+            }
             Work::ListPrompts => "Lists the prompts of the server with their arguments.",
-            Work::GetPrompt => "Gives the messages of a prompt of the server.",
+            Work::GetPrompt => "Returns the messages of a prompt of the server.",
         }
     }
 
     fn parameters(self) -> Vec<Parameter> {
         match self {
             Work::ListResources | Work::ListPrompts => Vec::new(),
-            Work::ReadResource => vec![parameter("uri", TypeKind::Str, None, "its address, as the list gives it")],
+            Work::ReadResource => vec![parameter("uri", TypeKind::Str, None, "its address, as in the list")],
             Work::GetPrompt => vec![
-                parameter("name", TypeKind::Str, None, "its name, as the list gives it"),
-                parameter("arguments", TypeKind::Dict, Some(Value::Null), "its arguments by name, each a text"),
+                parameter("name", TypeKind::Str, None, "its name, as in the list"),
+                parameter("arguments", TypeKind::Dict, Some(Value::Null), "its arguments by name, each as text"),
             ],
         }
     }
@@ -131,7 +133,7 @@ impl Helper {
     }
 
     fn wants_input(&self) -> McpError {
-        let cause = "wants to ask a person first, which only its tools can".to_owned();
+        let cause = "wants to ask a person first, which only its tools may do".to_owned();
         self.server.error((McpFault::Protocol, cause))
     }
 

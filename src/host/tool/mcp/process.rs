@@ -45,7 +45,7 @@ impl Process {
         };
         if !folder.is_dir() {
             let folder = folder.display();
-            return Err((McpFault::Configuration, format!("is to run in {folder}, which is no folder")));
+            return Err((McpFault::Configuration, format!("should run in {folder}, which is not a folder")));
         }
         let started = Child::start(name, command, folder, environment, secrets);
         let (child, Pipes { stdin, stdout }, witness) = started.map_err(|error| {

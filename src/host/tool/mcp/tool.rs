@@ -110,7 +110,7 @@ impl McpTool {
     fn ask(&self, context: &CallContext, talk: Talk, question: &str) -> ToolOutcome {
         let server = &self.server;
         if !server.talks.keep(context.call_id.clone(), talk) {
-            return ToolOutcome::Error("too many calls of this server wait for answers".to_owned());
+            return ToolOutcome::Error("too many calls to this server are waiting for answers".to_owned());
         }
         let question = text::lines(question, text::MAX_QUESTION);
         ToolOutcome::Asks(

@@ -154,7 +154,7 @@ impl Tool for CommandTool {
         let is_taken = |name: &str| self.takes_members || name == WHOLE && self.description().is_some();
         let unknown = arguments.keys().filter(|name| !is_taken(name));
         let mut faults: Vec<ArgumentFault> = unknown
-            .map(|name| ArgumentFault { path: name.to_string(), message: "is no parameter".to_owned() })
+            .map(|name| ArgumentFault { path: name.to_string(), message: "is not a parameter".to_owned() })
             .collect();
         let param = self.parameter(arguments.clone());
         for fault in self.config.check_parameter(&self.command, param.as_ref()) {

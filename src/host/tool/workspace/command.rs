@@ -48,7 +48,7 @@ impl Commands {
     pub(crate) fn warnings(&self) -> Vec<String> {
         match self.sandbox.available() {
             Available::Confined(lacks) => lacks,
-            Available::Unconfined(why) => vec![format!("commands are not confined, and each is asked about: {why}")],
+            Available::Unconfined(why) => vec![format!("commands are not confined, so each one needs approval: {why}")],
         }
     }
 }
@@ -110,11 +110,11 @@ impl RunCommand {
 
 impl Tool for RunCommand {
     fn signature(&self) -> ToolSignature {
-        let command = parameter(COMMAND, TypeKind::Str, None, "a command of the shell, as for `sh -c`");
-        let timeout = format!("seconds until it is ended, at most {MAX_TIMEOUT}");
+        let command = parameter(COMMAND, TypeKind::Str, None, "a shell command, as for `sh -c`");
+        let timeout = format!("seconds until it is stopped, at most {MAX_TIMEOUT}");
         let timeout = parameter("timeout", TypeKind::Int, Some(Value::Int(TIMEOUT)), &timeout);
-        let summary = "Runs a command in the working directory and gives its exit_code, stdout and stderr; `ended` says \
-                       why there is no exit code, `cut` that a part of what it wrote is left out.";
+        let summary = "Runs a command in the working directory and returns its exit_code, stdout and stderr; `ended` \
+                       says why there is no exit code, `cut` that part of its output is left out.";
         let signature = tool(RUN_COMMAND, vec![command, timeout], TypeKind::Dict, summary, EffectClass::Write);
         let approval = match self.available {
             Available::Confined(_) => Approval::Unpermitted,
@@ -171,8 +171,8 @@ fn refused(finished: &Finished) -> String {
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let wrote = shorten(finished.stdout.text.trim_end(), MAX_SHOWN);
     format!(
-        "the command changed {}{more}: files and folders of the working directory that begin with a dot are reserved. What \
-         it did stands; look at it and take it back. It wrote: {wrote}",
+        "the command changed {}{more}: files and folders of the working directory that begin with a dot are reserved. \
+         What it did was not undone; look at it and undo it. It wrote: {wrote}",
         named.join(", ")
     )
 }

@@ -17,9 +17,14 @@ const MAX_SHOWN: usize = 200;
 
 pub(super) fn signature(path: Parameter) -> ToolSignature {
     let old = parameter("old", TypeKind::Str, None, "the exact text to replace, with all of its spaces and line ends");
-    let new = parameter("new", TypeKind::Str, None, "what comes in its place");
-    let all = parameter("all", TypeKind::Bool, Some(Value::Bool(false)), "true: wherever it is; else it is there once");
-    let summary = "Replaces a text in a file in the working directory, and gives how often it did.";
+    let new = parameter("new", TypeKind::Str, None, "what to put in its place");
+    let all = parameter(
+        "all",
+        TypeKind::Bool,
+        Some(Value::Bool(false)),
+        "true: replace it everywhere; else it must occur once",
+    );
+    let summary = "Replaces text in a file in the working directory, and returns the number of replacements.";
     tool("EditFile", vec![path, old, new, all], TypeKind::Int, summary, EffectClass::Write)
 }
 
@@ -41,9 +46,7 @@ pub(super) fn edit(
         0 => return fault(&missing(&before, old)),
         1 => {}
         n if !is_all => {
-            return fault(&format!(
-                "`old` is there {n} times; give more of the text around the one that is meant, or `all`"
-            ));
+            return fault(&format!("`old` occurs {n} times; give more of the text around the one you mean, or `all`"));
         }
         _ => {}
     }
@@ -58,10 +61,13 @@ fn missing(text: &str, old: &str) -> String {
     let near = nearest(wanted, text.lines().map(str::trim).filter(|line| !line.is_empty()));
     let place = |near: &str| Some((near.to_owned(), text.lines().position(|line| line.trim() == near)? + 1));
     match near.and_then(place) {
-        None => "`old` is not there, and no line is like it; load the file and copy from it".to_owned(),
+        None => "`old` does not occur, and no line is like it; load the file and copy from it".to_owned(),
         Some((near, line)) => {
             let near = shorten(&near, MAX_SHOWN);
-            format!("`old` is not there as it stands; the nearest is line {line}: `{near}`. Spaces and line ends count")
+            format!(
+                "`old` does not occur exactly like this; the nearest is line {line}: `{near}`. Spaces and line \
+                 ends count"
+            )
         }
     }
 }

@@ -58,13 +58,13 @@ impl Tool for FileTool {
         let one = || path(None, "path of the file, relative to the working directory");
         match self.work {
             Work::Load => {
-                let summary = "Gives the text of a file in the working directory.";
+                let summary = "Returns the text of a file in the working directory.";
                 tool("LoadFile", vec![one()], TypeKind::Str, summary, EffectClass::ReadOnly)
             }
             Work::Save => {
                 let text = parameter("text", TypeKind::Str, None, "the file's whole new text");
                 let summary =
-                    "Writes a text to a file in the working directory, in place of what it held, and gives its path.";
+                    "Writes text to a file in the working directory, replacing what it held, and returns its path.";
                 // The same text written again leaves the same file.
                 tool("SaveFile", vec![one(), text], TypeKind::Str, summary, EffectClass::Idempotent)
             }
@@ -97,7 +97,7 @@ impl Tool for FileTool {
             match result.await {
                 Ok(Ok(value)) => ToolOutcome::Value(value),
                 Ok(Err(fault)) => ToolOutcome::Error(fault),
-                Err(lost) => ToolOutcome::Error(format!("the file could not be worked on: {lost}")),
+                Err(lost) => ToolOutcome::Error(format!("the file could not be processed: {lost}")),
             }
         })
     }
@@ -117,7 +117,7 @@ fn load(directory: &WorkingDirectory, action: &str, path: &str, max_bytes: usize
     check_size(action, path, bytes.len(), max_bytes)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        format!("cannot {action} `{path}`: it is no text (byte {at} is not UTF-8)")
+        format!("cannot {action} `{path}`: it is not text (byte {at} is not UTF-8)")
     })
 }
 
@@ -172,7 +172,7 @@ fn explain(action: &str, path: &str, cause: &io::Error) -> String {
         "there is no such file or folder".to_owned()
     } else if kind == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() {
         // cap-std's answer to whatever would leave the folder.
-        "it lies outside of the working directory; paths are relative to it".to_owned()
+        "it is outside the working directory; paths are relative to that folder".to_owned()
     } else {
         cause.to_string()
     };

@@ -31,15 +31,15 @@ const MAX_REGEX: usize = 1 << 20;
 
 pub(super) fn find_signature(path: Parameter) -> ToolSignature {
     let pattern = parameter("pattern", TypeKind::Str, None, "as in a .gitignore: `*.py`, `src/**/test_*`");
-    let summary = "Gives the paths of all files whose names fit a pattern, in folders below as well, sorted.";
+    let summary = "Returns the sorted paths of all files whose names match a pattern, also in the folders below.";
     tool("FindFiles", vec![pattern, path], TypeKind::List, summary, EffectClass::ReadOnly)
 }
 
 pub(super) fn search_signature(path: Parameter) -> ToolSignature {
     let pattern = parameter("pattern", TypeKind::Str, None, "a regular expression, for single lines");
     let text = Type { optional: true, ..TypeKind::Str.into() };
-    let glob = parameter("glob", text, Some(Value::Null), "only in files that fit this pattern, as in `FindFiles`");
-    let summary = "Gives all lines in files that a regular expression fits, each as `path:line: text`.";
+    let glob = parameter("glob", text, Some(Value::Null), "only in files that match this pattern, as in `FindFiles`");
+    let summary = "Returns all lines in files that match a regular expression, each as `path:line: text`.";
     tool("SearchFiles", vec![pattern, path, glob], TypeKind::Str, summary, EffectClass::ReadOnly)
 }
 
@@ -51,7 +51,7 @@ pub(super) fn find(
 ) -> Result<Value, String> {
     let files = files(directory, "find files in", path, Some(pattern), cancel)?;
     if files.len() > MAX_NAMES {
-        return Err(format!("more than {MAX_NAMES} files below `{path}` fit `{pattern}`; give a narrower pattern"));
+        return Err(format!("more than {MAX_NAMES} files below `{path}` match `{pattern}`; give a narrower pattern"));
     }
     Ok(Value::list(files.iter().map(|file| Value::from(file.display().to_string())).collect()))
 }
@@ -83,7 +83,7 @@ pub(super) fn search(
         }
     }
     if files.len() > MAX_NAMES {
-        found += &format!("… only {MAX_NAMES} files were looked into; search in fewer of them\n");
+        found += &format!("… only {MAX_NAMES} files were searched; search in fewer of them\n");
     }
     Ok(Value::from(found))
 }

@@ -33,11 +33,10 @@ impl Tool for ReadSkillFile {
     fn signature(&self) -> ToolSignature {
         let parameters = vec![
             parameter("path", TypeKind::Str, None, "path of the file in the skill's folder, as its text names it"),
-            parameter("from", TypeKind::Int, Some(Value::Int(1)), "the first line that is read"),
-            parameter("lines", TypeKind::Int, Some(Value::Int(N_LINES)), "how many lines are read"),
+            parameter("from", TypeKind::Int, Some(Value::Int(1)), "the first line to read"),
+            parameter("lines", TypeKind::Int, Some(Value::Int(N_LINES)), "how many lines to read"),
         ];
-        let summary =
-            "Reads a file that belongs to the skill whose lines are being done: its text counts as the skill's own.";
+        let summary = "Reads a file that belongs to the running skill: its text counts as the skill's own.";
         tool(READ_SKILL_FILE, parameters, TypeKind::Str, summary, EffectClass::ReadOnly)
     }
 

@@ -366,7 +366,7 @@ impl Reader {
         }
         if let Some(&first) = places.get(key) {
             self.report(line, "duplicate-key", format!("`{key}` is given twice"), "remove one of them");
-            self.also(first, "given here first");
+            self.also(first, "first given here");
             return None;
         }
         places.insert(key, line.span(self.file));

@@ -33,13 +33,14 @@ pub(super) fn mark_reachable(aliases: &mut [Alias], result: Option<AliasId>) {
 /// Says what the result is not made of.
 pub(super) fn never_evaluated(aliases: &[Alias]) -> impl Iterator<Item = Diagnostic> {
     aliases.iter().filter(|alias| !alias.reachable).map(|alias| {
-        let message = format!("the result is not made of `{}`, so it is never evaluated", alias.name);
+        let message = format!("the result does not use `{}`, so it is never evaluated", alias.name);
         let warning = Diagnostic::warning("never-evaluated", alias.name_span, message);
         if is_name(&alias.name) {
             warning
         } else {
-            warning
-                .with_note("no expression can name it: a name has letters, digits, `_` and `$`, and no digit in front")
+            warning.with_note(
+                "no expression can name it: names have letters, digits, `_` and `$`, and do not begin with a digit",
+            )
         }
     })
 }
@@ -54,7 +55,7 @@ pub(super) fn cycles(aliases: &[Alias]) -> Vec<Diagnostic> {
         if names.len() > MAX_SHOWN {
             names.splice(MAX_SHOWN / 2..names.len() - MAX_SHOWN / 2, ["…"]);
         }
-        let message = format!("`{}` is made of itself: {} -> {}", aliases[first].name, names.join(" -> "), names[0]);
+        let message = format!("`{}` depends on itself: {} -> {}", aliases[first].name, names.join(" -> "), names[0]);
         let mut fault = Diagnostic::error("alias-cycle", aliases[first].name_span, message);
         if !aliases[first].reachable {
             fault.severity = Severity::Warning;
@@ -120,7 +121,7 @@ pub fn check_domains(
         match callables(&domain.name) {
             Some(signature) => check_slots(domain, &signature, &mut found),
             None => {
-                let message = format!("nothing is called `{}`: no tool, no playbook, no plan", domain.name);
+                let message = format!("there is no tool, playbook or plan `{}`", domain.name);
                 let unknown = Diagnostic::error("unknown-domain", domain.name_span, message);
                 found.push(match spelling.nearest(&domain.name, candidates.iter()) {
                     Some(meant) => unknown.with_fix(format!("call `{meant}`"), domain.name_span, meant),
@@ -144,7 +145,7 @@ fn check_slots(domain: &Domain, signature: &Signature, found: &mut Vec<Diagnosti
         let all: Vec<&str> = names().map(|name| &**name).collect();
         found.push(match nearest(&slot.name, free.map(|name| &**name)) {
             Some(meant) => unknown.with_fix(format!("write `{meant}`"), slot.name_span, meant),
-            None if all.is_empty() => unknown.with_note("it takes none"),
+            None if all.is_empty() => unknown.with_note("it takes no parameters"),
             None => unknown.with_note(format!("it takes: {}", all.join(", "))),
         });
     }

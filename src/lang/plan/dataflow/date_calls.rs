@@ -27,12 +27,12 @@ impl Resolver<'_> {
         };
         let [argument] = arguments else {
             let message = format!("`{name}` takes one unit, not {} arguments", arguments.len());
-            let note = format!("write for instance `{name}(Thursday)` or `{name}(week)`");
+            let note = format!("write, for example, `{name}(Thursday)` or `{name}(week)`");
             return self.refuse(Diagnostic::error("wrong-arguments", at, message).with_note(note));
         };
         let unit = self.unit(argument, name, words::calendar_names().collect())?;
         if !unit.is_calendar() {
-            let fault = Diagnostic::error("wrong-unit", argument.span, format!("`{name}` takes no `{unit}`"));
+            let fault = Diagnostic::error("wrong-unit", argument.span, format!("`{name}` does not take `{unit}`"));
             let note = "it takes day, week, month, year, a day of the week or a time of day";
             return self.refuse(fault.with_note(note));
         }
@@ -50,19 +50,19 @@ impl Resolver<'_> {
             return self.domain_call(callee);
         }
         if self.names.aliases.contains_key(name) {
-            let message = format!("`{name}` is an alias, and an alias is not called");
+            let message = format!("`{name}` is an alias, and aliases cannot be called");
             return self.refuse(Diagnostic::error("not-a-function", at, message));
         }
         let meant = self.names.spelling.nearest(name, names::<Relative>());
-        let there_is = "there are next, last and this, and at, plus and minus behind a date; \
-                        services are called below an alias";
+        let there_is = "the functions are next, last and this, and at, plus and minus after a date; to call a service, \
+                        put it under an alias";
         self.unknown("unknown-function", callee, format!("unknown function `{name}`"), meant, there_is)
     }
 
     fn domain_call<T>(&mut self, callee: &Named) -> Option<T> {
-        let message = format!("`{}` is a domain: services are not called in expressions", callee.name);
+        let message = format!("`{}` is a domain: expressions cannot call services", callee.name);
         let fault = Diagnostic::error("call-in-expression", callee.span, message);
-        self.refuse(fault.with_note("call it below an alias of its own, and name that alias here"))
+        self.refuse(fault.with_note("call it under an alias of its own, and use that alias here"))
     }
 
     /// A unit where only a unit can stand.
@@ -99,14 +99,14 @@ impl Resolver<'_> {
                 return self.domain_call(name);
             }
             let meant = nearest(&name.name, names::<Method>());
-            let there_is = "behind a date there are at(…), plus(…), minus(…), and times of day without brackets";
+            let there_is = "after a date you can write at(…), plus(…), minus(…), or a time of day without brackets";
             let message = format!("unknown function `{}`", name.name);
             return self.unknown("unknown-function", name, message, meant, there_is);
         };
         let base = self.resolve(base);
         let known = base.as_ref().map_or(Known::Nothing, Known::of);
         if matches!(known, Known::Int | Known::List | Known::Map) {
-            let message = format!("`{method}` stands behind a date, not behind {}", known.name());
+            let message = format!("`{method}` goes after a date, not after {}", known.name());
             return self.refuse(Diagnostic::error("not-a-date", at, message));
         }
         let arguments = match method {
@@ -118,7 +118,7 @@ impl Resolver<'_> {
 
     /// The argument of `at`.
     fn time(&mut self, at: Span, arguments: &[Raw]) -> Option<Vec<Expr>> {
-        const EXAMPLE: &str = "write for instance `at('3:00pm')`, `at('15:00')` or `at(midday)`";
+        const EXAMPLE: &str = "write, for example, `at('3:00pm')`, `at('15:00')` or `at(midday)`";
         let [argument] = arguments else {
             let message = format!("`at` takes one time, not {} arguments", arguments.len());
             return self.refuse(Diagnostic::error("wrong-arguments", at, message).with_note(EXAMPLE));
@@ -132,7 +132,7 @@ impl Resolver<'_> {
             if let Unit::TimeOfDay(_) = unit {
                 return Some(vec![Expr { span: at, kind: ExprKind::Unit(unit) }]);
             }
-            let message = format!("`at` takes a time, and `{name}` is none");
+            let message = format!("`at` takes a time, and `{name}` is not one");
             return self.refuse(Diagnostic::error("wrong-unit", at, message).with_note(EXAMPLE));
         }
         let read = self.resolve(argument)?;
@@ -142,7 +142,7 @@ impl Resolver<'_> {
             if TimeOfDay::from_str(text).is_ok() {
                 return self.unit_in_quotes(text, at);
             }
-            let fault = Diagnostic::error("wrong-time", at, format!("`{text}` is no time of day"));
+            let fault = Diagnostic::error("wrong-time", at, format!("`{text}` is not a time of day"));
             return self.refuse(fault.with_note(EXAMPLE));
         }
         match Known::of(&read) {
@@ -156,7 +156,7 @@ impl Resolver<'_> {
 
     /// The arguments of `plus` and `minus`.
     fn shift(&mut self, method: Method, at: Span, arguments: &[Raw]) -> Option<Vec<Expr>> {
-        let example = format!("write for instance `{method}(2, days)`");
+        let example = format!("write, for example, `{method}(2, days)`");
         let [quantity, unit] = arguments else {
             let n = arguments.len();
             let plural = if n == 1 { "" } else { "s" };
@@ -171,14 +171,14 @@ impl Resolver<'_> {
         let mut read = self.resolve(quantity);
         let known = read.as_ref().map_or(Known::Nothing, Known::of);
         if !matches!(known, Known::Nothing | Known::Int) {
-            let message = format!("the quantity of `{method}` is an integer, not {}", known.name());
+            let message = format!("the quantity of `{method}` must be an integer, not {}", known.name());
             read = self.refuse(Diagnostic::error("wrong-quantity", quantity.span, message).with_note(example));
         }
         let found = self.unit(unit, &method.to_string(), names::<Period>().collect())?;
         if !matches!(found, Unit::Period(_)) {
-            let message = format!("`{method}` takes a length of time, and `{found}` is none");
+            let message = format!("`{method}` takes a length of time, and `{found}` is not one");
             let names: Vec<&str> = names::<Period>().collect();
-            let note = format!("it takes {}, in the singular or the plural", names.join(", "));
+            let note = format!("it takes {}, singular or plural", names.join(", "));
             return self.refuse(Diagnostic::error("wrong-unit", unit.span, message).with_note(note));
         }
         Some(vec![read?, Expr { span: unit.span, kind: ExprKind::Unit(found) }])

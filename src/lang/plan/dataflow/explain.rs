@@ -24,7 +24,7 @@ pub fn outline(dataflow: &Dataflow) -> String {
             let _ = writeln!(text, "{number}. {}", line(dataflow, only));
             continue;
         }
-        let _ = writeln!(text, "{number}. at once");
+        let _ = writeln!(text, "{number}. at the same time");
         for alias in step {
             let _ = writeln!(text, "   {}", line(dataflow, alias));
         }
@@ -86,7 +86,7 @@ pub(crate) fn does(alias: &Alias) -> String {
 
 fn line(dataflow: &Dataflow, alias: &Alias) -> String {
     let needs: Vec<&str> = alias.needs.iter().map(|need| name(dataflow, *need)).collect();
-    let made_of = if needs.is_empty() { String::new() } else { format!("; made of {}", needs.join(", ")) };
+    let made_of = if needs.is_empty() { String::new() } else { format!("; uses {}", needs.join(", ")) };
     format!("{}: {}{made_of}", alias.name, does(alias))
 }
 

@@ -41,8 +41,8 @@ pub(super) enum RawKind {
 type Read<T> = Result<T, Box<Diagnostic>>;
 
 /// What the language has, for everything it does not have.
-const SUBSET: &str = "an expression has names, integers, strings, [lists], {maps}, `.member`, `[0]`, and the functions of \
-                      dates; nothing else of JavaScript";
+const SUBSET: &str = "an expression can use names, integers, strings, [lists], {maps}, `.member`, `[0]` and the date \
+                      functions; no other JavaScript";
 
 /// What is said of a function of JavaScript, before "not part of this language".
 const ARROW: &str = "an arrow function (`=>`) is";
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
             let depth = read.depth;
             if self.take('.') {
                 let Token::Name(name) = self.next.token else {
-                    return Err(self.unexpected("a name behind `.`"));
+                    return Err(self.unexpected("a name after `.`"));
                 };
                 let name = Named { name: name.to_owned(), span: self.place() };
                 self.advance();
@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
             } else if is_bare && is_name(&name) && !matches!(self.next.token, Token::Symbol('.' | '(' | '[')) {
                 self.node(start, RawKind::Name(name), 0)?
             } else {
-                return Err(self.unexpected("`:` and a value behind the key"));
+                return Err(self.unexpected("`:` and a value after the key"));
             };
             depth = depth.max(value.depth);
             members.push((named, value));

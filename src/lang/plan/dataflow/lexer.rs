@@ -66,7 +66,7 @@ pub(super) fn next_token(text: &str, position: usize) -> Lexed<'_> {
             Ok((content, length)) => lexed(Token::Str(content), length),
             Err(None) => lexed(Token::Bad("this string has no closing quote"), 1),
             Err(Some(at)) => {
-                let message = "a string knows the escapes of JSON, and \\'";
+                let message = "strings have JSON's escapes, and \\'";
                 Lexed { token: Token::Bad(message), start: start + at, end: start + at + 1 }
             }
         };

@@ -48,22 +48,22 @@ pub fn read(file: FileId, name: &str, text: &str) -> (Option<Plan>, Vec<Diagnost
 
 fn read_plan(file: FileId, name: &str, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Plan> {
     if text.len() > MAX_TEXT {
-        let message = format!("a plan has at most {MAX_TEXT} bytes, and this text has {}", text.len());
+        let message = format!("a plan can have at most {MAX_TEXT} bytes, and this text has {}", text.len());
         diagnostics.push(Diagnostic::error("too-large", Span::new(file, 0, 0), message));
         return None;
     }
     let (range, other) = unfenced(text);
     if let Some(other) = other {
-        let message = "here a second plan begins; only the first is read";
+        let message = "a second plan begins here; only the first is read";
         diagnostics.push(Diagnostic::warning("several-plans", Span::new(file, other.start, other.end), message));
     }
     let mended = mend(&text[range.clone()], range.start);
     let (root, errors) = yaml::parse(&mended.text, file, MAX_NESTING, &|at| mended.original(at));
     let is_behind_dollar = |at: Span| text.get(..at.start as usize).is_some_and(|before| before.ends_with('$'));
     diagnostics.extend(errors.into_iter().map(|error| match error.code {
-        "yaml-anchor" | "yaml-alias" => error.with_note("the value of an alias of the plan is written `${alias}`"),
+        "yaml-anchor" | "yaml-alias" => error.with_note("to use the value of an alias of the plan, write `${alias}`"),
         "bad-yaml" if is_behind_dollar(error.span) => {
-            let note = "between `{ }` and `[ ]` a text with `${…}` needs quotes: `{from: \"${outbound.to}\"}`";
+            let note = "inside `{ }` and `[ ]`, text with `${…}` needs quotes: `{from: \"${outbound.to}\"}`";
             Diagnostic { notes: Vec::new(), ..error }.with_note(note)
         }
         _ => error,
@@ -109,9 +109,9 @@ fn read_plan(file: FileId, name: &str, text: &str, diagnostics: &mut Vec<Diagnos
 }
 
 fn hash_in_text(file: FileId, at: usize) -> Diagnostic {
-    let message = "this `#` is read as text, because the value has a `${` in it";
+    let message = "this `#` is read as text, because the value contains `${`";
     let warning = Diagnostic::warning("hash-in-text", Span::new(file, at, at + 1), message);
-    warning.with_note("a comment needs a space behind `#`; text with ` #` is clearer in quotes")
+    warning.with_note("a comment needs a space after `#`; text with ` #` is clearer in quotes")
 }
 
 /// The aliases, and per alias what is wrong with its expressions.
@@ -133,9 +133,9 @@ fn read_aliases(reader: &mut Reader<'_>, pairs: &[Pair<'_>]) -> (Vec<Alias>, Vec
 }
 
 fn hidden_builtin(Pair { name, key, .. }: &Pair<'_>) -> Option<Diagnostic> {
-    let message = format!("the alias `{name}` hides the built-in of that name");
+    let message = format!("the alias `{name}` hides the built-in of the same name");
     let warning = words::is_builtin(name).then(|| Diagnostic::warning("shadows-built-in", key.span, message))?;
-    let note = "where only a function or a unit can stand the name is still the built-in";
+    let note = "where only a function or a unit fits, the name still means the built-in";
     Some(if Start::from_str(name).is_ok() { warning } else { warning.with_note(note) })
 }
 

@@ -76,12 +76,12 @@ impl Reader<'_> {
         let Some((first, _)) = lines.first().filter(|(_, line)| lines.len() > 1 || !is_number(line)) else { return };
         let span = Span::new(self.file, self.mended.original(*first), self.mended.original(first + 1));
         let message = if lines.len() > 1 {
-            "without a space behind `-` these lines are one text, not a list"
+            "without a space after `-`, these lines are one text, not a list"
         } else {
-            "without a space behind `-` this is text, not a list"
+            "without a space after `-`, this is text, not a list"
         };
         let warning = Diagnostic::warning("dash-without-space", span, message);
-        self.diagnostics.push(warning.with_fix("write a space behind each `-`", span, "- "));
+        self.diagnostics.push(warning.with_fix("put a space after each `-`", span, "- "));
     }
 
     /// Reads one expression; what can't be read is kept as text, which nobody will see.

@@ -109,8 +109,8 @@ impl Resolver<'_> {
     ) -> Option<T> {
         if let Ok(method) = Method::from_str(&name.name) {
             let arguments = if method == Method::At { "'3:00pm'" } else { "2, days" };
-            let example = format!("write for instance `today.{method}({arguments})`");
-            let message = format!("`{method}(…)` stands behind a date; {example}");
+            let example = format!("write, for example, `today.{method}({arguments})`");
+            let message = format!("`{method}(…)` goes after a date; {example}");
             return self.refuse(Diagnostic::error(code, name.span, message));
         }
         let fault = Diagnostic::error(code, name.span, message);
@@ -126,7 +126,7 @@ impl Resolver<'_> {
         for (key, value) in members {
             let value = self.resolve(value);
             if read.insert(key.name.as_str().into(), value).is_some() {
-                let message = format!("the key `{}` stands twice in this map; the last one counts", key.name);
+                let message = format!("the key `{}` appears twice in this map; the last one counts", key.name);
                 self.diagnostics.push(Diagnostic::warning("duplicate-key", key.span, message));
             }
         }
@@ -145,12 +145,12 @@ impl Resolver<'_> {
         let place = raw.span;
         if let Some(unit) = Unit::from_name(name) {
             let message = format!(
-                "`{unit}` is no value of its own; it stands in `next(…)` or `plus(1, …)`, or behind a date: `today.night`"
+                "`{unit}` is not a value by itself; use it in `next(…)` or `plus(1, …)`, or after a date: `today.night`"
             );
             return self.refuse(Diagnostic::error("unit-as-value", place, message));
         }
         if Relative::from_str(name).is_ok() {
-            let message = format!("`{name}` needs a unit; write for instance `{name}(Thursday)`");
+            let message = format!("`{name}` needs a unit; write, for example, `{name}(Thursday)`");
             return self.refuse(Diagnostic::error("missing-argument", place, message));
         }
         let named = Named { name: name.to_owned(), span: raw.span };
@@ -158,7 +158,7 @@ impl Resolver<'_> {
         let meant = self.names.spelling.nearest(name, names::<Start>().chain(aliases));
         let message = format!("unknown identifier `{name}`: there is no such alias or built-in");
         let is_domain = self.names.domains.contains(name);
-        let there_is = "it is a domain; what a domain gives is named by the alias that it stands under";
+        let there_is = "it is a domain; to use its result, name the alias it is under";
         self.unknown("unknown-name", &named, message, meant, if is_domain { there_is } else { "" })
     }
 
@@ -171,7 +171,7 @@ impl Resolver<'_> {
             Known::Date if !is_time => {
                 let meant = nearest(&name.name, names::<TimeOfDay>());
                 let times: Vec<&str> = names::<TimeOfDay>().collect();
-                let there_is = format!("behind a date there are {}, and at(…), plus(…), minus(…)", times.join(", "));
+                let there_is = format!("after a date you can write {}, at(…), plus(…) or minus(…)", times.join(", "));
                 self.unknown("unknown-member", name, format!("a date has no `{}`", name.name), meant, &there_is)
             }
             Known::Text if !is_time => {

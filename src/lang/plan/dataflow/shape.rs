@@ -9,7 +9,7 @@ use crate::plan::dataflow::types::{AliasBody, Domain, Slot, Template};
 use crate::source::yaml::{Node, NodeKind};
 use crate::span::Span;
 
-const WRITE_RESULT: &str = "write `result: ${alias}`, with the alias whose value is wanted";
+const WRITE_RESULT: &str = "write `result: ${alias}`, with the alias whose value you want";
 
 /// A name in a mapping and what is bound to it.
 pub(super) struct Pair<'a> {
@@ -25,7 +25,7 @@ pub(super) fn aliases<'a>(root: &'a Node, diagnostics: &mut Vec<Diagnostic>) -> 
             return Vec::new();
         }
         let message = format!("a plan is a mapping of aliases, not {}", kind(root));
-        let note = "write `result: …`, and above it the aliases that the result is made of";
+        let note = "write `result: …`, and above it the aliases that the result uses";
         diagnostics.push(Diagnostic::error("not-a-plan", first_line(root), message).with_note(note));
         return Vec::new();
     };
@@ -53,13 +53,13 @@ fn members<'a>(pairs: &'a [(Node, Node)], what: &str, diagnostics: &mut Vec<Diag
         }
         let name = key.scalar().map_or("", |scalar| &*scalar.text);
         if name.is_empty() || name.contains(char::is_control) {
-            let message = format!("{what} needs a name, which is text on one line");
+            let message = format!("{what} needs a name: text on one line");
             diagnostics.push(Diagnostic::error("bad-name", first_line(key), message));
         } else if name == "<<" {
-            let message = "merge keys of YAML (`<<`) have no meaning in a plan";
+            let message = "YAML merge keys (`<<`) mean nothing in a plan";
             diagnostics.push(Diagnostic::error("yaml-merge", key.span, message));
         } else if let Some(first) = seen.get(name) {
-            let message = format!("`{name}` is the name of {what} already");
+            let message = format!("`{name}` is already the name of {what}");
             let duplicate = Diagnostic::error("duplicate-name", key.span, message);
             diagnostics.push(duplicate.with_place(*first, "first here"));
         } else {
@@ -146,7 +146,7 @@ impl Reader<'_> {
             NodeKind::Scalar(scalar) => return Some(self.template(scalar, item.span)),
             NodeKind::List(_) | NodeKind::Mapping(_) => {
                 let what = format!("an element of the slot `{slot}`");
-                let wanted = "elements are texts, and one with `: ` in it, or with a bracket in front, needs quotes";
+                let wanted = "elements are texts; one that contains `: ` or begins with a bracket needs quotes";
                 self.wrong_shape(&what, item, wanted);
             }
             NodeKind::Unread => {}

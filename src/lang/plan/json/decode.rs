@@ -118,7 +118,7 @@ impl<'t> Decoder<'t> {
             Dialect::Jmp => {
                 let message = "the last instruction must set `final_answer`, the result of the plan";
                 let error = Diagnostic::error("plan-final-answer", entry.type_span, message);
-                let note = "it is an `assign` of `final_answer`, or a `calling` whose `output_vars` has it";
+                let note = "use an `assign` of `final_answer`, or a `calling` with `final_answer` in its `output_vars`";
                 self.diagnostics.push(error.with_note(note));
             }
         }
@@ -135,10 +135,10 @@ impl<'t> Decoder<'t> {
                 let Some(name) = read else { continue };
                 let message = format!("`{}` is read here before this instruction sets it", shown(name));
                 let place = assignment.value.span;
-                let note = "the keys of an `assign` are set in the order written";
+                let note = "the keys of an `assign` are set in the order they are written";
                 self.diagnostics.push(if set.get(name).is_some_and(|n_times| *n_times > 1) {
                     let hint = Diagnostic::note("plan-read-before-set", place, message);
-                    hint.with_note(format!("{note}: this is the older value"))
+                    hint.with_note(format!("{note}: this reads the older value"))
                 } else {
                     Diagnostic::warning("plan-read-before-set", place, message).with_note(note)
                 });

@@ -52,8 +52,8 @@ pub(crate) fn extract(file: FileId, text: &str) -> (Option<Document<'_>>, Vec<Di
 
 fn whole(document: Document<'_>) -> (Option<Document<'_>>, Vec<Diagnostic>) {
     let twice = |(member, first): &(Member<'_>, Span)| {
-        let message = format!("the key `{}` is there twice", shown(member.key));
-        Diagnostic::error("plan-duplicate-key", member.key_span, message).with_place(*first, "here first")
+        let message = format!("the key `{}` appears twice", shown(member.key));
+        Diagnostic::error("plan-duplicate-key", member.key_span, message).with_place(*first, "first here")
     };
     let duplicates = document.duplicates().iter().map(twice).collect();
     (Some(document), duplicates)

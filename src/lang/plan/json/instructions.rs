@@ -108,7 +108,7 @@ impl<'t> Decoder<'t> {
             self.target(name, target)
         };
         let (if_true, if_false) = (target("jump_if_true"), target("jump_if_false"));
-        self.unused(parameters, "target_seq", "beside a `condition_prompt`");
+        self.unused(parameters, "target_seq", "next to a `condition_prompt`");
         Some(InstructionKind::Branch(Branch { prompt: prompt?, context, if_true: if_true?, if_false: if_false? }))
     }
 
@@ -131,7 +131,7 @@ impl<'t> Decoder<'t> {
                 return Some(Target::Computed(computed));
             }
         }
-        let message = format!("`{name}` is a seq_no, which is an integer, not {}", kind_of_number(value));
+        let message = format!("`{name}` must be a seq_no, an integer, not {}", kind_of_number(value));
         self.error("plan-wrong-type", value.span(), message);
         None
     }
@@ -177,7 +177,7 @@ impl<'t> Decoder<'t> {
         }
         match self.value(tool).kind {
             PlanValueKind::Variable(_) | PlanValueKind::Text(_) => {
-                self.error("plan-wrong-type", tool.span(), "which tool is called must be known before the plan runs");
+                self.error("plan-wrong-type", tool.span(), "the tool must be known before the plan runs");
                 None
             }
             PlanValueKind::Literal(_) | PlanValueKind::List(_) | PlanValueKind::Map(_) => Some(name),
@@ -258,8 +258,8 @@ impl<'t> Decoder<'t> {
         let digits = value.text().and_then(|text| text.trim().parse().ok());
         let message = match value.int().or(digits) {
             Some(1..) => return Some(read),
-            Some(number) => format!("`top_k` is at least 1, not {number}"),
-            None => format!("`top_k` is a positive integer, not {}", kind_of_number(value)),
+            Some(number) => format!("`top_k` must be at least 1, not {number}"),
+            None => format!("`top_k` must be a positive integer, not {}", kind_of_number(value)),
         };
         self.error("plan-top-k", value.span(), message);
         None

@@ -96,7 +96,7 @@ impl<'t> Decoder<'t> {
     /// Reads the three keys of an instruction.
     fn entry(&mut self, json: Json<'t>, list: usize, prefix: &str) -> Option<Entry<'t>> {
         let Kind::Object = json.kind() else {
-            let message = format!("an instruction is an object, not {}", json.kind_name());
+            let message = format!("an instruction must be an object, not {}", json.kind_name());
             self.error("plan-bad-instruction", json.span(), message);
             return None;
         };
@@ -108,7 +108,7 @@ impl<'t> Decoder<'t> {
         let parameters = self.key(json, "parameters").filter(|parameters| {
             let is_object = matches!(parameters.kind(), Kind::Object);
             if !is_object {
-                let message = format!("`parameters` is an object, not {}", parameters.kind_name());
+                let message = format!("`parameters` must be an object, not {}", parameters.kind_name());
                 self.error("plan-wrong-type", parameters.span(), message);
             }
             is_object
@@ -143,7 +143,7 @@ impl<'t> Decoder<'t> {
         if let Some(number) = number.int() {
             return Some(number);
         }
-        let message = format!("`seq_no` is an integer, not {}", kind_of_number(number));
+        let message = format!("`seq_no` must be an integer, not {}", kind_of_number(number));
         self.error("plan-wrong-type", number.span(), message);
         None
     }
@@ -193,13 +193,13 @@ impl<'t> Decoder<'t> {
         let mut found = Vec::new();
         for (way, key) in ["true_branch", "false_branch"].into_iter().enumerate() {
             let Some(member) = parameters.member(key).filter(|member| !member.value.is_null()) else {
-                let message = format!("this condition has no `{key}`: nothing is done then");
+                let message = format!("this condition has no `{key}`: nothing happens in that case");
                 let warning = Diagnostic::warning("plan-missing-branch", type_span, message);
-                self.diagnostics.push(warning.with_note(format!("if that is meant, write `\"{key}\": []`")));
+                self.diagnostics.push(warning.with_note(format!("if you mean that, write `\"{key}\": []`")));
                 continue;
             };
             let Kind::List = member.value.kind() else {
-                let message = format!("`{key}` is a list of instructions, not {}", member.value.kind_name());
+                let message = format!("`{key}` must be a list of instructions, not {}", member.value.kind_name());
                 let error = Diagnostic::error("plan-wrong-type", member.value.opening(), message);
                 let is_object = *member.value.kind() == Kind::Object;
                 let note = "put the instruction between `[` and `]`";
@@ -252,9 +252,9 @@ impl<'t> Decoder<'t> {
         let n_before = self.diagnostics.len();
         for pair in numbered.windows(2) {
             if pair[0].0 == pair[1].0 {
-                let message = format!("seq_no {} is there twice", pair[1].0);
+                let message = format!("seq_no {} appears twice", pair[1].0);
                 let error = Diagnostic::error("plan-duplicate-seq-no", pair[1].1.seq_span, message);
-                self.diagnostics.push(error.with_place(pair[0].1.seq_span, "here first"));
+                self.diagnostics.push(error.with_place(pair[0].1.seq_span, "first here"));
             }
         }
         let is_sound = self.diagnostics.len() == n_before && numbered.len() == sorted.len();
@@ -264,7 +264,8 @@ impl<'t> Decoder<'t> {
         let written = written.iter().filter_map(|&index| Some((entries[index].seq_no?, entries[index].seq_span)));
         let mut pairs = written.clone().zip(written.skip(1));
         if let Some(((before, _), (behind, place))) = pairs.find(|(before, behind)| before.0 > behind.0) {
-            let message = format!("seq_no {behind} stands behind {before}: instructions are executed by number");
+            let message =
+                format!("seq_no {behind} comes after {before}: instructions run in the order of their numbers");
             self.diagnostics.push(Diagnostic::note("plan-order", place, message));
         }
         if self.dialect == Dialect::Jmp && is_main {
@@ -274,7 +275,7 @@ impl<'t> Decoder<'t> {
 
     fn gaps(&mut self, numbered: &[(i64, &Entry<'t>)]) {
         if let Some((first, entry)) = numbered.first().filter(|(first, _)| *first != 0) {
-            let message = format!("numbers begin with 0, not with {first}");
+            let message = format!("numbers begin at 0, not at {first}");
             self.warning("plan-numbering", entry.seq_span, message);
         }
         let mut gaps = numbered.windows(2).filter(|pair| i128::from(pair[1].0) - i128::from(pair[0].0) > 1);
@@ -300,7 +301,7 @@ impl<'t> Decoder<'t> {
             if before.list != entry.list && told.insert(number, ()).is_none() {
                 let message = format!("seq_no {number} is used in another list too: this is `{}`", shown(&entry.label));
                 let warning = Diagnostic::warning("plan-duplicate-seq-no", entry.seq_span, message);
-                self.diagnostics.push(warning.with_place(before.seq_span, "here first"));
+                self.diagnostics.push(warning.with_place(before.seq_span, "first here"));
             }
         }
     }

@@ -77,7 +77,7 @@ impl<'t> Decoder<'t> {
 
     /// Reports a value of the wrong type.
     pub(crate) fn wrong_type(&mut self, name: &str, wanted: &str, value: Json<'t>) {
-        let message = format!("`{name}` is {wanted}, not {}", value.kind_name());
+        let message = format!("`{name}` must be {wanted}, not {}", value.kind_name());
         self.error("plan-wrong-type", value.span(), message);
     }
 

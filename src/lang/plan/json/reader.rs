@@ -89,7 +89,8 @@ impl<'a> Reader<'a> {
         let text_before = self.text_before.take();
         self.resume = text_before.unwrap_or(start);
         if start == self.text.len() {
-            let message = format!("the text ends here, before this {} does", if in_list { "list" } else { "object" });
+            let message =
+                format!("the text ends here, but this {} is not closed", if in_list { "list" } else { "object" });
             return Err(Box::new(self.fault(self.at, self.at, message).with_place(open, "it begins here")));
         }
         let (token, end) = self.token(start)?;
@@ -128,7 +129,7 @@ impl<'a> Reader<'a> {
                     Expected::Comma => format!("`,` or `{closing}`"),
                 };
                 let written = shown(&self.text[place.range()]);
-                return Err(self.fault(start, end, format!("{wanted} is expected here, not `{written}`")));
+                return Err(self.fault(start, end, format!("expected {wanted}, not `{written}`")));
             }
         };
         Ok(())
@@ -175,11 +176,11 @@ impl<'a> Reader<'a> {
                     from = at + length;
                 }
                 (b'\\', None) => {
-                    let message = "this is no escape of JSON; a backslash itself is written `\\\\`";
+                    let message = "this is not a JSON escape; write a backslash as `\\\\`";
                     return Err(self.fault(at, at + 1, message));
                 }
                 (control, _) => {
-                    let message = format!("this control character is written `\\u{control:04x}` inside a text");
+                    let message = format!("write this control character as `\\u{control:04x}` inside text");
                     return Err(self.fault(at, at + 1, message));
                 }
             }

@@ -63,7 +63,7 @@ impl<'t> Decoder<'t> {
             && let Some(member) = json.only_member().filter(|member| member.key == "var")
         {
             let message =
-                format!("this is data: `var` names a variable in text, and is {} here", member.value.kind_name());
+                format!("this is data: to name a variable, `var` must be text, not {}", member.value.kind_name());
             self.warning("plan-other-reference", member.value.span(), message);
         }
         let members: Vec<(Arc<str>, PlanValue)> =

@@ -53,7 +53,7 @@ pub(crate) fn sections(records: &[Record]) -> Result<Result<Vec<TestStep>, Unsai
     };
     tell(records, &mut |told| teller.hear(told))?;
     if !teller.is_over && !teller.is_at_rest() {
-        teller.unsaid("something is under way that has no end there");
+        teller.unsaid("something is still in progress");
     }
     Ok(match teller.unsaid {
         Some(unsaid) => Err(unsaid),

@@ -79,5 +79,5 @@ impl Adapter {
 
 /// A client's frame that is not there.
 pub(super) fn no_frame() -> Refusal {
-    Refusal::new(RefusalKind::Gone, "this frame is not on the stack any more; ask for the stack again")
+    Refusal::new(RefusalKind::Gone, "this frame is no longer on the stack; request the stack again")
 }

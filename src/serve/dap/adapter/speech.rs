@@ -85,12 +85,12 @@ impl Adapter {
         }
         live.wanted = Some(wanted);
         let text = match wanted {
-            Wanted::Message => "the program waits for the user: what is typed here is the user's message (/help tells \
-                                what else can be typed)\n"
+            Wanted::Message => "the program waits for the user: what you type here is the user's message (/help lists \
+                                what else you can type)\n"
                 .to_owned(),
             Wanted::Approval(_) => {
                 let question = live.question.as_deref().unwrap_or("a tool waits for an answer");
-                format!("{question}\nthe program waits for an answer: type y, n or a text\n")
+                format!("{question}\nthe program waits for an answer: type y, n or text\n")
             }
         };
         if was_open {

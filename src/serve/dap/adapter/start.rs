@@ -35,7 +35,7 @@ impl Adapter {
             return Err(Refusal::new(RefusalKind::Arguments, text));
         }
         if self.client.is_some() {
-            return Err(Refusal::new(RefusalKind::State, "initialize has been answered already; it comes once"));
+            return Err(Refusal::new(RefusalKind::State, "initialize was already answered; send it once"));
         }
         self.client = Some(client);
         self.initialize = (request.seq, bytes);
@@ -84,9 +84,10 @@ impl Adapter {
 
     fn must_be_free(&self) -> Result<(), Refusal> {
         match &self.program {
-            Some(_) => {
-                Err(Refusal::new(RefusalKind::State, "a program is debugged here already; use another connection"))
-            }
+            Some(_) => Err(Refusal::new(
+                RefusalKind::State,
+                "a program is already being debugged here; use another connection",
+            )),
             None => Ok(()),
         }
     }
@@ -174,7 +175,7 @@ impl Adapter {
                 (Debuggee::launch(*session, debugger, launcher), speech)
             }
             Waits::Attach(handle) => {
-                let gone = |_| Refusal::new(RefusalKind::Program, "the program has ended meanwhile");
+                let gone = |_| Refusal::new(RefusalKind::Program, "the program has ended in the meantime");
                 let speech = handle.subscribe(Interest::Speech).await.map_err(gone)?;
                 let debuggee = Debuggee::attach(handle, debugger).await;
                 (debuggee.map_err(|error| Refusal::new(RefusalKind::Program, error.to_string()))?, speech)
@@ -218,7 +219,7 @@ impl Adapter {
 
     pub(super) async fn restart(&mut self, again: RestartArguments) -> Result<Json, Refusal> {
         let Some(launch) = again.arguments.or_else(|| self.launch.clone()) else {
-            let text = "only a program that was launched from here can be begun anew; this one was attached to";
+            let text = "only a program that was launched from here can be restarted; this one was attached to";
             return Err(Refusal::new(RefusalKind::State, text));
         };
         self.let_go(Some(true)).await;
@@ -278,7 +279,7 @@ impl Adapter {
         // A task that is over says how it ended; one that is not has another debugger by now.
         let outcome = tokio::time::timeout(OUTCOME_WITHIN, live.debuggee.handle().outcome()).await;
         let Ok(ending) = outcome else {
-            self.output("important", "another debugger has attached to the program; this one is let go\n", None);
+            self.output("important", "another debugger has attached to the program; this one is detached\n", None);
             self.outbox.event("terminated", Json::Null);
             return;
         };

@@ -84,7 +84,7 @@ impl Adapter {
                 some(data_id(&owner), format!("${} {at}", owner.name))
             }
             Ok(_) => none("only a whole variable can be watched, and its parts with it"),
-            Err(_) => none("it is no variable"),
+            Err(_) => none("it is not a variable"),
         })
     }
 
@@ -92,7 +92,7 @@ impl Adapter {
         let texts = &self.opened()?.texts;
         let counting = texts.counting();
         let file = texts.file_of(&wanted.source).ok_or_else(|| {
-            Refusal::new(RefusalKind::Gone, "this is none of the program's files, so that it cannot stop there")
+            Refusal::new(RefusalKind::Gone, "this is not one of the program's files, so it cannot stop there")
         })?;
         let lines = counting.our_line(wanted.line)..=counting.our_line(wanted.end_line.unwrap_or(wanted.line));
         let found = texts.places.on_lines(file, lines).filter_map(|place| texts.range(place.range));
@@ -234,10 +234,10 @@ fn told(reason: &Reason) -> (&'static str, String, Option<(String, String)>) {
             let text = format!("trigger {trigger} was evaluated: {ruling}");
             exception("a trigger's evaluation", "triggerEvaluated", text)
         }
-        Reason::Restart => plain("restart", "where the frame begins anew"),
+        Reason::Restart => plain("restart", "where the frame starts again"),
         Reason::Forked => plain("goto", "where the past was changed"),
         Reason::Over => plain("pause", "where the session ended"),
-        Reason::Present => plain("pause", "where the past ends: to go on is to go beyond it"),
+        Reason::Present => plain("pause", "where the past ends: continuing goes beyond it"),
         Reason::Beginning => plain("entry", "at the beginning of the session"),
     }
 }

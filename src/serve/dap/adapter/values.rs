@@ -89,7 +89,7 @@ impl Adapter {
                 why::of_records(&records, trigger).map_err(wrong)
             }
             Command::Restart | Command::Quit | Command::Help => {
-                Err(wrong("the debugger's own buttons begin a program anew and end it".to_owned()))
+                Err(wrong("use the debugger's own buttons to restart or stop a program".to_owned()))
             }
         }
     }
@@ -107,7 +107,7 @@ impl Adapter {
             None => view.stack.last().map(|frame| frame.id),
         };
         let owner = owner_of(&view, frame, &wanted.expression).ok_or_else(|| {
-            let text = format!("{} is nothing that can be set; set a variable that there is", wanted.expression);
+            let text = format!("{} cannot be set; set an existing variable", wanted.expression);
             Refusal::new(RefusalKind::Value, text)
         })?;
         self.assign(&view, owner, frame, &wanted.value).await
@@ -128,7 +128,7 @@ impl Adapter {
         }
         let reader = owner.frame.or(reader);
         let value = self.value_of(reader, text).await.map_err(|refusal| {
-            let hint = "a value is an expression: text stands in quotation marks, as in \"Rome\"";
+            let hint = "a value is an expression: put text in quotation marks, as in \"Rome\"";
             Refusal { text: format!("{}; {hint}", refusal.text), ..refusal }
         })?;
         let before = variable_of(view, &owner);

@@ -56,7 +56,7 @@ pub struct LaunchArguments {
 
 /// A string, or a list of strings.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "a string or a list of strings is wanted")]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
 pub enum OneOrMore {
     /// One.
     One(String),

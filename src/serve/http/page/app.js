@@ -81,7 +81,7 @@ function Sessions({ id, current, programs }) {
   return html`<section class="sessions" aria-label="Sessions">
     <div class="filters">${choice("Program", program, setProgram, "All programs", programs.map(({ name }) => [name, name]))}${choice("State", state, setState, "Any state", Object.entries(STATES))}</div>
     <${Trouble} of=${problem} />
-    ${page && !sessions.size && html`<p class="empty">${program || state ? "No such session." : "No session yet."}</p>`}
+    ${page && !sessions.size && html`<p class="empty">${program || state ? "No matching sessions." : "No sessions yet."}</p>`}
     <ul>${[...sessions.values()].map((one) => html`<${Row} key=${one.id} session=${one} isOpen=${one.id === id} />`)}</ul>
     ${next && html`<button class="link more" onClick=${load}>Older sessions</button>`}
   </section>`;
@@ -115,7 +115,7 @@ function Program({ program, isOnly }) {
     <header><div><h2>${title ?? name}</h2><p class="id">${name}</p></div><button class=${cls(isOnly && "primary")} aria-label=${`Begin a session of ${name}`}>Begin</button></header>
     <p>${description}</p>
     <details><summary>Options</summary>
-      <label>Playbook<select onChange=${(event) => setChosen(event.target.value)}><option value="">As the program says</option>${playbooks.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select></label>
+      <label>Playbook<select onChange=${(event) => setChosen(event.target.value)}><option value="">The program's own</option>${playbooks.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select></label>
       ${parameters.map((one) => html`<label key=${one.name}>$${one.name} <span class="tag">${one.type}</span><input name=${`arg:${one.name}`} autocomplete="off" /></label>`)}
       <label>First message<input name="message" autocomplete="off" /></label>
     </details>
@@ -125,7 +125,7 @@ function Program({ program, isOnly }) {
 
 const Home = ({ programs }) => html`<main class="home"><div class="width">
   <h1>New session</h1>
-  ${programs?.length === 0 && html`<p class="empty">This server has no program.</p>`}
+  ${programs?.length === 0 && html`<p class="empty">This server has no programs.</p>`}
   <ul class="programs">${programs?.map((one) => html`<${Program} key=${one.name} program=${one} isOnly=${programs.length === 1} />`)}</ul>
 </div></main>`;
 
@@ -134,7 +134,7 @@ function Approvals({ approvals, again }) {
     api("POST", `${sessionPath(one.session)}/approvals/${call}`, { answer }).then(() => (again(), null), (problem) => (again(), problem));
   return html`<main class="home"><div class="width">
     <h1>Approvals</h1>
-    ${approvals?.length === 0 && html`<p class="empty">Nothing waits for approval.</p>`}
+    ${approvals?.length === 0 && html`<p class="empty">Nothing is waiting for approval.</p>`}
     <ul class="approvals">${approvals?.map((one) => html`<li key=${`${one.session} ${one.call}`}>
       <p class="from"><a href=${sessionLink(one.session)}>${one.program} <span class="id">${one.session}</span></a> <${Time} at=${one.asked} /></p>
       <${Approval} item=${{ call: one.call, key: one.session }} approval=${one} mayAnswer=${true} onAnswer=${answer(one)} />

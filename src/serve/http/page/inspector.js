@@ -114,9 +114,9 @@ function Trigger({ store, one, why }) {
 
 function Cost({ store }) {
   const { turns, prompt, cached, completion, discarded } = store.talk.totals;
-  const rows = { turns, "prompt tokens": prompt, "of them cached": cached, "reply tokens": completion, "of them not used": discarded, cost: store.session.cost };
+  const rows = { turns, "prompt tokens": prompt, "of which cached": cached, "reply tokens": completion, "of which unused": discarded, cost: store.session.cost };
   return html`<${Part} name="Cost">
     <dl class="cost">${Object.entries(rows).map(([name, n]) => n > 0 && html`<div><dt>${name}</dt><dd>${number(n)}</dd></div>`)}</dl>
-    ${!turns && html`<p class="empty">No turn of a model yet.</p>`}
+    ${!turns && html`<p class="empty">No model turns yet.</p>`}
   </${Part}>`;
 }

@@ -29,7 +29,7 @@ class Item extends Component {
     const name = `${item.playbook}:${item.line}`;
     return html`<li class=${cls("item", item.kind, isFuture && "future")}>
       <div class="what"><${ITEMS[item.kind]} ...${rest} /></div>
-      ${onJump && item.line && item.mark && html`<button class="where" title="Look at this moment" aria-label=${`Look at the moment of ${name}`} onClick=${() => onJump(item.mark)}>${name}</button>`}
+      ${onJump && item.line && item.mark && html`<button class="where" title="Go to this moment" aria-label=${`Go to the moment of ${name}`} onClick=${() => onJump(item.mark)}>${name}</button>`}
     </li>`;
   }
 }

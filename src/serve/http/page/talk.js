@@ -8,9 +8,9 @@ const CUT = /^trigger (\S+) matched$/;
 // Events that are told in a sentence; the first word is how much they matter.
 const NOTES = {
   degraded: (e) => ["warning", e.cause],
-  retry: (e) => ["", `The model is asked again: ${e.cause}`],
+  retry: (e) => ["", `Asking the model again: ${e.cause}`],
   repair: (e) => ["", `The reply did not follow the turn protocol: ${e.cause}`],
-  lines_skipped: (e) => ["", `Lines left out: ${e.lines.join(", ")}${e.reason ? `, as ${e.reason}` : ""}`],
+  lines_skipped: (e) => ["", `Lines left out: ${e.lines.join(", ")}${e.reason ? ` (${e.reason})` : ""}`],
   program_changed: (e) => ["", `The program's text has changed: ${e.files.join(", ")}`],
   plan_fault: (e) => ["warning", e.message],
   event_arrived: (e) => ["", `Event ${e.event}: ${e.fate.replaceAll("_", " ")}`],

@@ -10,12 +10,12 @@ const MAX_TRIES: usize = 200;
 pub(super) fn read_condition(dialect: Dialect, reply: &str) -> Result<bool, String> {
     match dialect {
         Dialect::Jmp => object_answer(reply)
-            .unwrap_or_else(|| Err(r#"it holds no JSON object with "result" true or false"#.to_owned())),
+            .unwrap_or_else(|| Err(r#"the reply has no JSON object with "result" true or false"#.to_owned())),
         Dialect::Branch => {
             let word = reply.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '.'));
-            word.to_ascii_lowercase()
-                .parse()
-                .or_else(|_| object_answer(reply).unwrap_or_else(|| Err("it is neither true nor false".to_owned())))
+            word.to_ascii_lowercase().parse().or_else(|_| {
+                object_answer(reply).unwrap_or_else(|| Err("the reply is neither true nor false".to_owned()))
+            })
         }
     }
 }

@@ -93,8 +93,7 @@ impl JsonExecution {
             let limit = context.session.settings.plan_steps;
             if self.n_steps >= limit {
                 let message = format!(
-                    "the plan has reached its step limit: `plan_steps` of {limit}; a loop that does not end, or raise \
-                     the limit"
+                    "the plan has reached its step limit (`plan_steps` is {limit}); end the loop, or raise the limit"
                 );
                 return Err(NodeFault::new(PlanFaultKind::Limit, message));
             }
@@ -127,7 +126,7 @@ impl JsonExecution {
             .into_iter()
             .find_map(|(name, value)| value.filter(|value| value.is_secret()).map(|_| name))
         {
-            let message = "it holds a secret value, which no model is shown; ask without it";
+            let message = "it contains a secret value, which no model may see; ask without it";
             return Err(NodeFault::new(PlanFaultKind::Value, message).of(parameter));
         }
         let question = condition(json_of(context.source).dialect, &prompt, given.as_ref(), problem);
@@ -291,7 +290,7 @@ fn outputs(kind: &InstructionKind, name: &str, result: &Result<Tracked, Arc<str>
     };
     let wrong = |message| NodeFault::new(PlanFaultKind::Value, message).of("output_vars");
     let members = members_of(value.value())
-        .map_err(|problem| wrong(format!("{name} {problem}; `output_vars` requests {}", names.join(", "))))?;
+        .map_err(|problem| wrong(format!("{name} {problem}; `output_vars` asks for {}", names.join(", "))))?;
     let missing: Vec<&str> = names.iter().filter(|name| !members.contains_key(*name)).map(|name| &**name).collect();
     if !missing.is_empty() {
         let told = told_keys(&members, value.is_secret());
@@ -307,10 +306,10 @@ fn members_of(value: &Value) -> Result<Arc<Map>, String> {
         Value::Map(members) => Ok(members.clone()),
         Value::Str(text) => match first_object(text) {
             Some(Value::Map(members)) => Ok(members),
-            _ => Err("gave text without a JSON object".to_owned()),
+            _ => Err("returned text without a JSON object".to_owned()),
         },
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) => {
-            Err(format!("gave {}, not an object", value.kind()))
+            Err(format!("returned {}, not an object", value.kind()))
         }
     }
 }

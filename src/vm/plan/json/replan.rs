@@ -35,7 +35,7 @@ impl JsonExecution {
         let question = adjust(context, fault, &self.effects, problem);
         self.doing = Doing::Replan { n_asked, told: fault.clone() };
         context.question("replan", question).unwrap_or_else(|unasked| {
-            PlanRequest::Fail(format!("{fault}; no other plan was asked for: {}", unasked.message).into())
+            PlanRequest::Fail(format!("{fault}; no other plan was requested: {}", unasked.message).into())
         })
     }
 
@@ -97,7 +97,7 @@ impl JsonExecution {
             let holds_pointer = instruction.span.contains(json.instruction(pointer).span.start as usize);
             if !is_same && !holds_pointer {
                 return Err(format!(
-                    "instruction {} was changed or left out; it has been executed: write it exactly as it was",
+                    "instruction {} was changed or left out; it has already run: write it exactly as it was",
                     node.label
                 ));
             }
@@ -106,7 +106,7 @@ impl JsonExecution {
         if plan.nodes.iter().any(|node| node.label == *label) {
             return Ok(());
         }
-        Err(format!("there is no instruction {label}, where the plan is to go on"))
+        Err(format!("there is no instruction {label}, where the plan must continue"))
     }
 
     fn go_on_with(&mut self, plan: Plan, text: &str, context: &PlanContext<'_>) -> Vec<PlanRequest> {

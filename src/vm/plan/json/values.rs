@@ -53,11 +53,14 @@ impl PlanContext<'_> {
             Some(variable) => Ok(&variable.value),
             None => {
                 let set: Vec<&str> = scope.iter().map(|(name, _)| &**name).take(20).collect();
-                let there =
-                    if set.is_empty() { "nothing is set".to_owned() } else { format!("set are: {}", set.join(", ")) };
+                let there = if set.is_empty() {
+                    "nothing is set".to_owned()
+                } else {
+                    format!("these are set: {}", set.join(", "))
+                };
                 let is_given = self.core.origin == FrameOrigin::Begin
                     && self.source.parameters.iter().any(|parameter| **parameter == *name);
-                let give = if is_given { format!("; give it with --arg {name}=value") } else { String::new() };
+                let give = if is_given { format!("; set it with --arg {name}=value") } else { String::new() };
                 let message = format!("the variable `{name}` is not set; {there}{give}");
                 Err(NodeFault::new(PlanFaultKind::UndefinedVariable, message).of(parameter))
             }

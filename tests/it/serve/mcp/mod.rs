@@ -228,7 +228,7 @@ async fn public_playbooks_are_tools_with_their_signatures() {
         "additionalProperties": false,
     });
     assert_eq!(twice["inputSchema"], schema);
-    assert_eq!(serde_json::to_value(&tools[1]).unwrap()["description"], "Asks for somebody's mood.\n\nGives back str.");
+    assert_eq!(serde_json::to_value(&tools[1]).unwrap()["description"], "Asks for somebody's mood.\n\nReturns str.");
     assert_eq!(tools[2].description.as_deref(), Some("Refund"));
     assert_eq!(tools[5].annotations.as_ref().unwrap().read_only_hint, Some(true));
     let talk = serde_json::to_value(&tools[3]).unwrap();
@@ -381,7 +381,7 @@ async fn wrong_arguments_are_answered_with_the_cause_and_the_next_step() {
             "Twice",
             json!({"loud": 1, "day": "soon", "what": 2}),
             &[
-                "`what` is no parameter",
+                "`what` is not a parameter",
                 "`word` is missing",
                 "`loud` must be bool",
                 "`day` must be date",
@@ -402,7 +402,7 @@ async fn wrong_arguments_are_answered_with_the_cause_and_the_next_step() {
     }
     let unknown = door.client.call_tool(request("Nothing", json!({}))).await;
     let Err(ServiceError::McpError(error)) = unknown else { panic!("{unknown:?}") };
-    assert!(error.message.contains("there is no tool `Nothing`; there are Twice, Mood"), "{error:?}");
+    assert!(error.message.contains("there is no tool `Nothing`; the tools are Twice, Mood"), "{error:?}");
     assert!(door.residents.sessions().is_empty(), "nothing has begun");
     door.close().await;
 }

@@ -162,7 +162,7 @@ fn text(findings: &Findings) -> String {
     let mut parts = vec![format!("{n_same} same"), format!("{n_part} parts"), format!("{n_ask} asks")];
     let n_unfit = n(|fate| matches!(fate, Fate::Unfit(_)));
     if n_unfit > 0 {
-        parts.push(format!("{n_unfit} cannot go on"));
+        parts.push(format!("{n_unfit} cannot continue"));
     }
     if !findings.unreadable.is_empty() {
         parts.push(format!("{} unreadable", findings.unreadable.len()));
@@ -180,7 +180,7 @@ fn text(findings: &Findings) -> String {
                 |fate| if let Fate::Asks(asking, then) = fate { Some(asked(asking, then)) } else { None },
             ),
         ),
-        ("cannot go on", groups(&findings.found, unfit)),
+        ("cannot continue", groups(&findings.found, unfit)),
         ("changed meanwhile, and the same up to there", groups(&findings.found, changed)),
     ];
     for (title, groups) in sections {
