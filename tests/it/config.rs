@@ -278,7 +278,7 @@ fn the_classifier_is_chosen_in_order() {
     assert_eq!(*config.classifier().0, ClassifierId::Model(Some(ModelId::Script("m.jsonl".into()))));
     for id in ["on", "model:", "script:", "rules:x"] {
         let error = resolved(id).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("`{id}` (--classifier) is no ")), "{error}");
+        assert!(error.starts_with(&format!("`{id}` (--classifier) is not a trigger classifier")), "{error}");
     }
 }
 

@@ -359,7 +359,7 @@ impl<'a> Evaluator<'a> {
     fn describe(&self, value: &Value) -> String {
         let kind = match value {
             Value::Null => return "null".to_owned(),
-            Value::Bool(_) => "a truth value",
+            Value::Bool(_) => "a boolean",
             Value::Int(_) | Value::Float(_) => "the number",
             Value::Str(_) => "the text",
             Value::List(_) => return "a list".to_owned(),

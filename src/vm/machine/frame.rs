@@ -58,6 +58,8 @@ pub(crate) struct PlaybookFrame {
     pub(crate) told_left_out: Vec<StepId>,
     /// Speech that a broken or cut-short reply left in mid-sentence.
     pub(crate) saying: Option<OpenUtterance>,
+    /// Replies in a row that ended in mid-sentence, and finished none.
+    pub(crate) n_unfinished: u32,
     pub(crate) n_failures: u32,
     pub(crate) n_idle_turns: u32,
     /// Attempts in a row that brought nothing, and how long to wait before the next, in milliseconds.
@@ -231,6 +233,7 @@ impl PlaybookFrame {
             told_left_out: Vec::new(),
             saying: None,
             n_failures: 0,
+            n_unfinished: 0,
             n_idle_turns: 0,
             n_attempts: 0,
             delay_ms: 0,

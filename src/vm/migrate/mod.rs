@@ -42,7 +42,7 @@ impl Machine {
         if had_failed {
             self.interpreter.outcome = None;
             for frame in self.interpreter.stack.frames.iter_mut().filter_map(Frame::playbook_mut) {
-                (frame.n_failures, frame.n_idle_turns, frame.n_attempts) = (0, 0, 0);
+                (frame.n_failures, frame.n_idle_turns, frame.n_attempts, frame.n_unfinished) = (0, 0, 0, 0);
             }
         }
         if reopened {

@@ -345,6 +345,8 @@ impl Machine {
 
     /// The stream broke: what was applied stays, and the model is asked to go on from there.
     fn broken(&mut self, reason: &Arc<str>, retry_after_ms: Option<u64>, took_effect: bool, reopened: bool) {
+        let is_unfinished =
+            !reopened && self.turn.as_ref().is_some_and(|turn| turn.speech.is_some() && turn.has_spoken());
         self.close_turn("the stream broke");
         let settings = self.interpreter.stack.settings.clone();
         self.interpreter.drain(Then::GoOn);
@@ -354,7 +356,10 @@ impl Machine {
             chat_owner.delay_ms = 0;
             return;
         }
-        chat_owner.n_attempts = if took_effect { 1 } else { chat_owner.n_attempts + 1 };
+        chat_owner.n_unfinished = chat_owner.n_unfinished.saturating_add(u32::from(is_unfinished));
+        // Pieces of one sentence, over and over, bring nothing, either.
+        let brought_something = took_effect && chat_owner.n_unfinished <= 1;
+        chat_owner.n_attempts = if brought_something { 1 } else { chat_owner.n_attempts + 1 };
         let n_attempts = chat_owner.n_attempts;
         if n_attempts > settings.max_retries {
             let state = "the session is saved: run it again with --session to continue";

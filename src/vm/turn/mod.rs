@@ -35,6 +35,10 @@ use crate::variables::display::shorten;
 use crate::variables::fault::EvalFault;
 use crate::walk::tail_call::TailCall;
 
+/// What the model is told that begins a sentence again and again and never ends it.
+const UNFINISHED: &str = "your replies end in the middle of a string; finish the sentence, then the line with \"}, and keep \
+                          the reply short";
+
 /// One piece of work of a turn: the turn, and the interpreter that it acts on.
 struct TurnStep<'m> {
     interpreter: &'m mut Interpreter,
@@ -133,8 +137,15 @@ impl TurnStep<'_> {
             }
             Reading::Think { .. } => {}
             Reading::Ignored { key, .. } => self.interpreter.ignore(format!("the key `{key}` means nothing here")),
-            // What was heard of a sentence is not said again: the model goes on in the middle of it.
+            // What was heard of a sentence is not said again: the model goes on in the middle of it. One that finishes no
+            // sentence is told so.
             Reading::Fault(fault) if fault.kind == ReadFaultKind::CutOff && turn.has_spoken() => {
+                let max_unfinished = self.interpreter.stack.settings.max_repairs;
+                let chat_owner = self.interpreter.stack.chat_owner_mut();
+                chat_owner.n_unfinished = chat_owner.n_unfinished.saturating_add(1);
+                if chat_owner.n_unfinished > max_unfinished {
+                    return Err(TurnOver::Mistaken(UNFINISHED.to_owned()));
+                }
                 turn.is_cut_short = true;
                 return Err(TurnOver::Cut("the reply ended in a sentence".into(), Then::GoOn));
             }

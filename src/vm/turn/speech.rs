@@ -119,6 +119,7 @@ impl TurnStep<'_> {
         turn.said_at = frame.pointer;
         if let Some(speech) = turn.speech.take().filter(|speech| !speech.swallowed) {
             turn.line_said = Some(speech.utterance.text[speech.n_before..].to_owned());
+            self.interpreter.stack.chat_owner_mut().n_unfinished = 0;
             self.interpreter.complete_utterance(speech.utterance);
         }
         Ok(())

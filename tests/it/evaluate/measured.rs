@@ -185,7 +185,7 @@ fn what_was_measured_is_kept_and_compared_later() {
     wrong("compare good.eval.json openai:good --cases cases -k 1", "cases/03.test.md changed between A and B");
     let text = run.read("good.eval.json");
     fs::write(run.folder().join("newer.eval.json"), text.replacen("{\"eval\":1", "{\"eval\":2", 1)).unwrap();
-    wrong("compare newer.eval.json good.eval.json", "by a newer playhouse (form 2, known is 1)");
+    wrong("compare newer.eval.json good.eval.json", "by a newer Playhouse (format 2, this one reads 1)");
     fs::write(run.folder().join("half.eval.json"), &text[..text.len() / 2]).unwrap();
     wrong("compare half.eval.json good.eval.json", "half.eval.json: this is not a measurement of `playhouse eval`");
 }

@@ -13,6 +13,7 @@ use crate::lang::program::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
 use crate::value::Value;
 use crate::vm::protocol::{ChatMessage, Finish, ReplyEnd, USER_MESSAGE};
+use crate::vm::variables::fault::EvalFault;
 
 use super::earlier::{Earlier, OwnLine};
 use super::english::{name_words, one_line, strip, strip_any, without_end};
@@ -160,11 +161,7 @@ impl<'a> Executor<'a> {
                 let holds = match condition {
                     Some(condition) => match self.scope.eval(condition) {
                         Ok(Value::Bool(truth)) => truth,
-                        // What is not known must not pass for a no: it may guard something.
-                        Ok(_) | Err(_) => match self.missing(line) {
-                            missing @ Some(_) => return self.stop(line, missing),
-                            None => self.counts_as_false(line),
-                        },
+                        cannot => return self.no_truth(line, cannot),
                     },
                     None if *arm == Arm::Else => true,
                     None => self.holds(line, condition_of(text)),
@@ -206,6 +203,13 @@ impl<'a> Executor<'a> {
     pub(super) fn holds(&mut self, line: &Step, condition: &str) -> bool {
         let judged = judge(condition, &self.scope, self.last_words().as_deref());
         judged.unwrap_or_else(|| self.counts_as_false(line))
+    }
+
+    /// An exact condition that is not true or false: what is not known must not pass for a no, for it may guard something.
+    pub(super) fn no_truth(&mut self, line: &Step, value: Result<Value, EvalFault>) -> Next {
+        let why = || value.map_or_else(|fault| fault.to_string(), |value| phrases::no_truth(value.kind()));
+        let why = self.missing(line).unwrap_or_else(why);
+        self.stop(line, Some(why))
     }
 
     /// Tells that nobody here can judge a condition.

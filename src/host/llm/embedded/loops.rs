@@ -44,10 +44,7 @@ impl Executor<'_> {
             Loop::While { condition } => match condition {
                 Some(condition) => match self.scope.eval(condition) {
                     Ok(Value::Bool(truth)) => truth,
-                    Ok(_) | Err(_) => match self.missing(line) {
-                        missing @ Some(_) => return self.stop(line, missing),
-                        None => self.counts_as_false(line),
-                    },
+                    cannot => return self.no_truth(line, cannot),
                 },
                 None => match strip_any(text, WHILES) {
                     Some(condition) => self.holds(line, condition),
@@ -62,7 +59,7 @@ impl Executor<'_> {
                     _ if is_entered => Some(false),
                     Some(condition) => match self.scope.eval(condition) {
                         Ok(Value::Bool(truth)) => Some(truth),
-                        Ok(_) | Err(_) => None,
+                        cannot => return self.no_truth(line, cannot),
                     },
                     None => judge(condition_text, &self.scope, self.last_words().as_deref()),
                 };

@@ -44,6 +44,11 @@ pub(super) fn missing(names: &str) -> String {
     format!("there is no {names}")
 }
 
+/// That a condition has another value.
+pub(super) fn no_truth(kind: &str) -> String {
+    format!("the condition is {kind}, neither true nor false")
+}
+
 /// The same where nothing may be done without it.
 pub(super) fn stuck(missing: &str) -> String {
     format!("{missing}, and going on without it needs a language model")
