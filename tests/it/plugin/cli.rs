@@ -68,6 +68,11 @@ fn calls_are_refused_with_the_next_step() {
     run.beside().line("plugin call clock today --config 3").code(2).stderr_contains("--config must be a JSON object");
     run.beside().line("plugin call clock today --param {").code(2).stderr_contains("it is not JSON");
     run.beside().line("plugin call clock today --param 3").code(1).stderr_contains("`param` ");
+    run.beside()
+        .args(["plugin", "call", "clock", "today", "--param", r#"{"a": 1}"#])
+        .code(1)
+        .stderr_contains("`param` ");
+    run.beside().line("plugin call clock today --param {}").code(0).stdout_contains("date");
     let config = run.read("clock/.config/config.yaml").replace("effect: read_only", "approval: ask");
     let run = run.file("clock/.config/config.yaml", &config);
     run.beside()

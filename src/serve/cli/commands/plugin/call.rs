@@ -25,8 +25,8 @@ const PROGRESS: usize = 64;
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse plugin call dice greet --param '{\"name\": \"Ida\"}'
-  playhouse plugin call dice greet --param '{\"name\": \"Ida\"}' --config '{\"greeting\": \"Good day\"}'";
+  playhouse plugin call dice add --param '{\"start\": \"2026-05-04\"}'
+  playhouse plugin call dice add --param '{\"start\": \"2026-05-04\"}' --config '{\"holidays\": [\"2026-05-05\"]}'";
 
 /// Calls one command of a plugin and prints its response as JSON
 #[derive(Args)]
