@@ -43,6 +43,7 @@ async fn plugin_that_hangs_is_stopped_and_begun_anew() {
     let script = "next; [ -e once ] && { answer 1; next; }; touch once; sleep 1000 & echo $! >child; tell begun; wait";
     let mut demo = Demo::new(script);
     demo.options.limits.terminate_grace = SHORT;
+    demo.options.limits.cancel_grace = SHORT;
     let plugin = demo.plugin();
     hang(&plugin, "go").await;
     let (parent, child) = (watch(demo.folder.path(), "pid"), watch(demo.folder.path(), "child"));
@@ -343,6 +344,18 @@ async fn plugin_that_is_deaf_for_cancelling_is_stopped_before_the_next_call() {
     demo.options.limits.cancel_grace = Duration::from_millis(100);
     let plugin = demo.plugin();
     let (context, mut news) = context("s1/1", LONG);
+#[tokio::test]
+async fn plugin_is_told_that_the_time_of_a_call_is_over() {
+    let script =
+        "next; tell begun; IFS= read -r cancel; echo \"$cancel\" >cancelled; fail cancelled ''; next; answer 2";
+    let demo = Demo::new(script);
+    let plugin = demo.plugin();
+    hang(&plugin, "go").await;
+    assert_eq!(call(&plugin).await, Ok(Value::Int(2)));
+    assert!(demo.read("cancelled").contains(r#""content":{"event":"cancel","thrd_id":"s1/1#1"}"#));
+    assert_eq!((demo.n_starts(), plugin.dropped()), (1, Vec::new()));
+}
+
     let cancels = async {
         assert_eq!(news.recv().await, Some("begun".into()));
         context.cancel.cancel();

@@ -160,7 +160,7 @@ impl ProcessPlugin {
             };
             let progress = context.progress.clone();
             let asked = Asked { message, thrd_id: thrd_id.clone(), command: command.into(), progress, answer };
-            let mut waiting = Waiting { requests, thrd_id, deadline: context.deadline, is_over: false };
+            let mut waiting = Waiting { requests, thrd_id, is_over: false };
             // A task that has ended meanwhile drops it, which is heard below.
             let _ = waiting.requests.send(Request::Call(Box::new(asked)));
             let answer = answered.await;
@@ -234,15 +234,13 @@ impl Component for ProcessPlugin {
 struct Waiting {
     requests: mpsc::UnboundedSender<Request>,
     thrd_id: Arc<str>,
-    deadline: Instant,
     is_over: bool,
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.is_over {
-            let is_late = Instant::now() >= self.deadline;
-            let _ = self.requests.send(Request::GivenUp { thrd_id: self.thrd_id.clone(), is_late });
+            let _ = self.requests.send(Request::GivenUp(self.thrd_id.clone()));
         }
     }
 }

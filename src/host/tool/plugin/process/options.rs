@@ -53,7 +53,7 @@ pub struct ProcessLimits {
     pub exit_grace: Duration,
     /// How long it may take to end after SIGTERM, before SIGKILL.
     pub terminate_grace: Duration,
-    /// How long it may be busy with a call that was cancelled, before it is stopped.
+    /// How long it may be busy with a call that nobody waits for any more, before it is stopped.
     pub cancel_grace: Duration,
 }
 

@@ -32,13 +32,8 @@ const ERROR: usize = 4_000;
 pub(super) enum Request {
     /// A call.
     Call(Box<Asked>),
-    /// Nobody waits for this call any more.
-    GivenUp {
-        /// Its exchange.
-        thrd_id: Arc<str>,
-        /// Its time is over: the process hangs.
-        is_late: bool,
-    },
+    /// Nobody waits any more for the call of this exchange: it was cancelled, or its time is over.
+    GivenUp(Arc<str>),
     /// The end.
     Close,
 }
@@ -147,7 +142,7 @@ impl Running {
         let queued = std::iter::from_fn(|| self.requests.try_recv().ok());
         let asked = queued.filter_map(|request| match request {
             Request::Call(asked) => Some(*asked),
-            Request::GivenUp { .. } | Request::Close => None,
+            Request::GivenUp(_) | Request::Close => None,
         });
         for asked in asked.chain(std::mem::take(&mut self.waiting)) {
             // Who does not wait any more needs no answer; here and below.
@@ -172,7 +167,7 @@ impl Running {
             let next = tokio::select! {
                 request = self.requests.recv() => match request {
                     Some(Request::Call(asked)) => self.ask(*asked),
-                    Some(Request::GivenUp { thrd_id, is_late }) => self.give_up(&thrd_id, is_late),
+                    Some(Request::GivenUp(thrd_id)) => self.give_up(&thrd_id),
                     Some(Request::Close) | None => Err(Cause::Closed),
                 },
                 line = self.lines.next() => match line {
@@ -237,13 +232,10 @@ impl Running {
         Ok(())
     }
 
-    fn give_up(&mut self, thrd_id: &Arc<str>, is_late: bool) -> Result<(), Cause> {
+    fn give_up(&mut self, thrd_id: &Arc<str>) -> Result<(), Cause> {
         self.waiting.retain(|asked| asked.thrd_id != *thrd_id);
         let Some(index) = self.calls.iter().position(|asked| asked.thrd_id == *thrd_id) else { return Ok(()) };
         self.calls.swap_remove(index);
-        if is_late && self.calls.is_empty() {
-            return Err(Cause::Hangs);
-        }
         self.given_up.push((thrd_id.clone(), Instant::now() + self.options.limits.cancel_grace));
         let fields = [("thrd_id", Value::Str(thrd_id.clone()))];
         self.tell(Message::event(&self.options.name, "cancel", fields))
