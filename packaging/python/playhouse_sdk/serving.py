@@ -11,6 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from playhouse_sdk.declaration import plain
@@ -94,7 +95,7 @@ class Plugin:
         except ToolError as error:
             self._fail(message, str(error), error.detail)
         except Exception as error:
-            traceback.print_exc()
+            _print_traceback(error)
             self._fail(message, str(error) or type(error).__name__, type(error).__name__)
         finally:
             with self._changing:
@@ -155,4 +156,17 @@ class _Running:
 
 async def _awaited(result: Any) -> Any:
     return await result
+
+def _print_traceback(error: Exception) -> None:
+    """It begins in the tool: what stands between is no matter of its author."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and _is_between(trace):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
+
+
+def _is_between(trace: TracebackType) -> bool:
+    module = str(trace.tb_frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] in ("playhouse_sdk", "concurrent", "asyncio")
+
 

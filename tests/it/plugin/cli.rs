@@ -83,6 +83,18 @@ fn calls_are_refused_with_the_next_step() {
 }
 
 #[test]
+fn what_a_plugin_writes_to_standard_error_is_shown_to_whoever_tries_it() {
+    let run = made();
+    let script = run.read("clock/plugin.sh").replace("today) ", "today) echo 'looking at the clock' >&2; ");
+    let run = run.file("clock/plugin.sh", &script);
+    let done = run.beside().line("plugin call clock today").done().code(0);
+    assert_eq!(done.stderr, "looking at the clock\n");
+    let script = script.replace("today) ", "today) echo 'no hands' >&2; fail 'stopped at noon'; continue; ");
+    let done = run.file("clock/plugin.sh", &script).line("plugin call clock today").done().code(1);
+    assert_eq!((&*done.stdout, &*done.stderr), ("", "no hands\nerror: stopped at noon\n"));
+}
+
+#[test]
 fn a_call_tells_its_news_and_its_failure() {
     let run = made();
     let script = run.read("clock/plugin.sh").replace(

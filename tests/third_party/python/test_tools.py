@@ -92,6 +92,13 @@ def test_a_failure_is_told_in_words(folder: Path, kind: str, said: str) -> None:
     assert said in done.stderr
 
 
+def test_the_traceback_is_shown_to_whoever_tries_a_plugin(folder: Path) -> None:
+    done = playhouse("plugin", "call", "orders", "fail", "--param", '{"kind": "unknown"}', folder=folder)
+    first, place, *_, last, error = done.stderr.strip().splitlines()
+    assert (first, last, error) == ("Traceback (most recent call last):", "KeyError: '4711'", "error: '4711': KeyError")
+    assert place.strip().startswith("File ") and place.endswith(", in fail")
+
+
 def test_a_declaration_of_yesterday_is_refused_and_mended(folder: Path) -> None:
     config = folder / "guide/desk/.config/config.yaml"
     text = config.read_text().replace("how far", "whether").replace("config: {}", "config: {greeting: Hi}")

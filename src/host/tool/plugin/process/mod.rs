@@ -31,7 +31,7 @@ use crate::host::child::Child;
 use crate::host::component::message::Message;
 use crate::host::tool::CallContext;
 use crate::host::tool::plugin::component::{Component, ComponentError};
-use crate::host::tool::plugin::process::running::{Answer, Asked, Request, Running};
+use crate::host::tool::plugin::process::running::{Answer, Asked, Ended, Request, Running};
 use crate::host::tool::plugin::process::unasked::Counts;
 use crate::value::Value;
 
@@ -61,13 +61,13 @@ struct State {
     /// When it was started, as far as that counts.
     starts: VecDeque<Instant>,
     /// How it ended last.
-    ended: Option<String>,
+    ended: Option<Ended>,
     is_closed: bool,
 }
 
 struct Process {
     requests: mpsc::UnboundedSender<Request>,
-    task: JoinHandle<String>,
+    task: JoinHandle<Ended>,
 }
 
 impl ProcessPlugin {
@@ -91,7 +91,7 @@ impl ProcessPlugin {
     pub async fn ended(&self) -> Option<String> {
         let mut state = self.state.lock().await;
         state.settle().await;
-        state.ended.clone()
+        state.ended.as_ref().map(Ended::to_string)
     }
 
     async fn requests(&self) -> Result<mpsc::UnboundedSender<Request>, ComponentError> {
@@ -116,7 +116,7 @@ impl ProcessPlugin {
                 limits.starts,
                 limits.start_window.as_secs_f64(),
                 wait.as_secs() + 1,
-                state.ended.as_deref().unwrap_or("it is not known why it ended"),
+                state.ended.as_ref().map_or_else(|| "it is not known why it ended".to_owned(), Ended::to_string),
             )));
         }
         state.starts.push_back(now);
@@ -178,7 +178,8 @@ impl State {
     async fn settle(&mut self) {
         if let Some(process) = &mut self.process {
             let ended = (&mut process.task).await;
-            self.ended = Some(ended.unwrap_or_else(|lost| format!("its task ended unexpectedly: {lost}")));
+            self.ended =
+                Some(ended.unwrap_or_else(|lost| Ended::unknown(format!("its task ended unexpectedly: {lost}"))));
             self.process = None;
         }
     }
@@ -242,5 +243,10 @@ impl Drop for Waiting {
         if !self.is_over {
             let _ = self.requests.send(Request::GivenUp(self.thrd_id.clone()));
         }
+
+    fn last_words(&self) -> BoxFuture<'_, String> {
+        async move { self.state.lock().await.ended.as_ref().map(|ended| ended.said.clone()).unwrap_or_default() }
+            .boxed()
+    }
     }
 }

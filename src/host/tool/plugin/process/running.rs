@@ -3,6 +3,7 @@
 //! What comes from the process is only ever matched with the calls that wait for it; the rest is dropped.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
@@ -69,6 +70,29 @@ enum Cause {
     Floods(String),
 }
 
+/// How a process ended.
+#[derive(Clone)]
+pub(super) struct Ended {
+    /// In words.
+    how: String,
+    /// The last lines that it wrote to standard error.
+    pub(super) said: String,
+}
+
+impl Ended {
+    /// Of a process of which no more is known than that.
+    pub(super) fn unknown(how: String) -> Ended {
+        Ended { how, said: String::new() }
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.how)?;
+        if self.said.is_empty() { Ok(()) } else { write!(f, "; it said last:\n{}", self.said) }
+    }
+}
+
 /// The task's state.
 pub(super) struct Running {
     options: Arc<ProcessOptions>,
@@ -125,8 +149,8 @@ impl Running {
         }
     }
 
-    /// Works until the process is gone. Gives how it ended, in words.
-    pub(super) async fn run(mut self) -> String {
+    /// Works until the process is gone. Gives how it ended.
+    pub(super) async fn run(mut self) -> Ended {
         let fields = [
             ("config", self.options.config.clone()),
             ("name", Value::Str(self.options.name.clone())),
@@ -330,7 +354,7 @@ impl Running {
     }
 
     /// Ends the process, politely first, and tells how it ended.
-    async fn stop(&mut self, cause: &Cause) -> String {
+    async fn stop(&mut self, cause: &Cause) -> Ended {
         let limits = self.options.limits.clone();
         if matches!(cause, Cause::Closed) {
             // One that does not read will not read this either.
@@ -362,7 +386,7 @@ impl Running {
         self.status = self.child.kill().await.or(self.status);
         let status = self.status.map_or_else(|| "unknown status".to_owned(), |status| status.to_string());
         let name = &self.options.name;
-        let mut text = match cause {
+        let how = match cause {
             Cause::Closed => format!("the process of plugin `{name}` was closed ({status})"),
             Cause::Hangs => format!("the process of plugin `{name}` was stopped because it did not answer"),
             Cause::Floods(what) => format!("the process of plugin `{name}` was stopped because it wrote {what}"),
@@ -370,12 +394,8 @@ impl Running {
             Cause::Ended => format!("the process of plugin `{name}` closed its output and was stopped"),
             Cause::DoesNotRead => format!("the process of plugin `{name}` read no more and was stopped"),
         };
-        let (_, tail) = self.witness.last_words(END_OF_PIPES).await;
-        if !tail.is_empty() {
-            text.push_str("; it said last:\n");
-            text.push_str(&tail);
-        }
-        text
+        let (_, said) = self.witness.last_words(END_OF_PIPES).await;
+        Ended { how, said }
     }
 }
 

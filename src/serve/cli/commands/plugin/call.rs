@@ -85,12 +85,17 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
         }
         agree(console, &call, "--approve", "the call was not made")?;
     }
-    let outcome = run::runtime()?.block_on(async {
+    let (outcome, said) = run::runtime()?.block_on(async {
         let outcome = resources.run(perform(console, &*tool, given)).await;
         plugin.close().await;
-        outcome
+        (outcome, plugin.last_words().await)
     });
     let outcome = outcome.map_err(|error| Failure::failed(error.to_string()))?;
+    // An error may have it already: that the process has ended.
+    let is_told = matches!(&outcome, ToolOutcome::Error(text) | ToolOutcome::Unavailable(text) if text.contains(&said));
+    if !said.is_empty() && !is_told {
+        console.remark(&clean(&said));
+    }
     match outcome {
         ToolOutcome::Value(value) => put(&format!("{value}\n"))?,
         ToolOutcome::Secret(_) => {
