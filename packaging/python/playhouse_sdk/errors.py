@@ -61,3 +61,7 @@ class ToolError(PlayhouseError):
 
 class Cancelled(BaseException):
     """Nobody waits for the call any more. No `Exception`, so that a tool does not catch it by accident."""
+
+
+class Asks(BaseException):
+    """Ends a tool that asks a person something: it starts again with the answer. No `Exception`, for the same reason."""

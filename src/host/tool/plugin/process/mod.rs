@@ -2,7 +2,8 @@
 //!
 //! It is started at its first call. Its first line is a message of the system, `{"event": "configure", "config": …,
 //! "name": …, "working_directory": …}`; then come calls. It answers each with a message that has the call's `thrd_id`;
-//! `text/plain` messages in between are news. Nobody has to answer in order. At the end comes `{"event": "exit"}`.
+//! `text/plain` messages in between are news; one for the user is a question, which ends the attempt, and the next one
+//! has the answer. Nobody has to answer in order. At the end comes `{"event": "exit"}`.
 //!
 //! A process is never trusted: whatever it does or does not do, each call ends, nothing that it says unasked is acted
 //! upon, and nothing of it blocks anybody.
@@ -29,6 +30,7 @@ use tokio::time::Instant;
 
 use crate::host::child::Child;
 use crate::host::component::message::Message;
+use crate::host::text::question_of;
 use crate::host::tool::CallContext;
 use crate::host::tool::plugin::component::{Component, ComponentError};
 use crate::host::tool::plugin::process::running::{Answer, Asked, Ended, Request, Running};
@@ -143,6 +145,17 @@ impl ProcessPlugin {
         ComponentError::Failed(format!("cannot start `{command}` of plugin `{}`: {why}", self.options.name))
     }
 
+    /// What earlier attempts of a call have asked, as they asked it, and what people have answered; none: nothing.
+    fn answers(&self, context: &CallContext) -> Option<Value> {
+        let in_front = question_of(&self.options.asker(), "");
+        let answer = |(question, answer): &(Arc<str>, Value)| {
+            let own = Value::str(question.strip_prefix(&in_front).unwrap_or(question));
+            Value::map([("question".into(), own), ("answer".into(), answer.clone())].into_iter().collect())
+        };
+        let answers: Vec<Value> = context.answers.iter().map(answer).collect();
+        (!answers.is_empty()).then(|| Value::list(answers))
+    }
+
     async fn make(&self, command: &str, param: Value, context: &CallContext) -> Result<Value, ComponentError> {
         // Never closed, so it is never refused.
         let _permit = self.room.acquire().await;
@@ -152,8 +165,9 @@ impl ProcessPlugin {
             let thrd_id: Arc<str> = format!("{}#{n_attempt}", context.call_id).into();
             let (answer, answered) = oneshot::channel();
             let trace = context.trace.map(|trace| ("traceparent".into(), Value::from(trace.to_string())));
+            let answers = self.answers(context).map(|answers| ("answers".into(), answers));
             let message = Message {
-                rest: trace.into_iter().collect(),
+                rest: trace.into_iter().chain(answers).collect(),
                 id: Some(context.call_id.clone()),
                 thrd_id: Some(thrd_id.clone()),
                 ..Message::call(&self.options.name, command, param.clone())

@@ -36,6 +36,13 @@ pub struct ProcessOptions {
     pub limits: ProcessLimits,
 }
 
+impl ProcessOptions {
+    /// Who asks people, where it asks them something.
+    pub(super) fn asker(&self) -> String {
+        format!("plugin `{}`", self.name)
+    }
+}
+
 /// Bounds of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::host::child::{Child, Pipes, Witness};
 use crate::host::clock::iso_text;
 use crate::host::component::message::{Exchange, Message, Role};
-use crate::host::text::shorten;
+use crate::host::text::{MAX_QUESTION, lines, question_of, shorten};
 use crate::host::tool::plugin::component::ComponentError;
 use crate::host::tool::plugin::process::lines::{Line, LineReader};
 use crate::host::tool::plugin::process::options::{END_OF_PIPES, ProcessOptions};
@@ -296,44 +296,47 @@ impl Running {
 
     /// Finds the call that a message belongs to.
     fn understand(&mut self, message: &Message) -> Result<(), Unasked> {
-        if (message.sender.role, message.receiver.role) == (Role::Plugin, Role::Plugin) {
-            return Err(Unasked::OtherPlugin);
-        }
-        if !matches!(message.sender.role, Role::Plugin | Role::System) || message.receiver.role != Role::Cerebrum {
-            return Err(Unasked::WrongRoles);
+        let exchange = message.exchange();
+        match (message.sender.role, message.receiver.role) {
+            (Role::Plugin, Role::Plugin) => return Err(Unasked::OtherPlugin),
+            (Role::Plugin | Role::System, Role::Cerebrum) => {}
+            (Role::Plugin, Role::User) if matches!(exchange, Exchange::Question(_)) => {}
+            (Role::Cerebrum | Role::Plugin | Role::User | Role::System, _) => return Err(Unasked::WrongRoles),
         }
         let thrd_id = message.thrd_id.clone().ok_or(Unasked::NoSuchCall)?;
         let Some(index) = self.calls.iter().position(|asked| asked.thrd_id == thrd_id) else {
             // Nobody waits for it, but it is asked for: the process has heard of its end too late.
             let index = self.given_up.iter().position(|(given_up, _)| *given_up == thrd_id);
             let index = index.ok_or(Unasked::NoSuchCall)?;
-            if matches!(message.exchange(), Exchange::Response(..)) || is_error(message) {
+            if matches!(exchange, Exchange::Response(..) | Exchange::Question(_)) || is_error(message) {
                 self.given_up.swap_remove(index);
                 (self.n_unasked, self.n_bytes) = (0, 0);
             }
             return Ok(());
         };
         let secrets = &self.options.secrets;
-        let result = match (message.sender.role, message.exchange(), &message.content) {
-            (_, Exchange::Call(..), _) => return Err(Unasked::Call),
-            (Role::Plugin, Exchange::Response(command, response), _) => {
+        let result = match (message.sender.role, exchange) {
+            (_, Exchange::Call(..)) => return Err(Unasked::Call),
+            (Role::Plugin, Exchange::Response(command, response)) => {
                 if *command != *self.calls[index].command {
                     return Err(Unasked::OtherCommand);
                 }
                 Ok(secrets.mask_value(response.clone()))
             }
-            (Role::System, Exchange::Other, content) if is_error(message) => {
-                Err(ComponentError::Failed(secrets.mask(&error_text(content)).into_owned()))
+            (Role::System, Exchange::Other) if is_error(message) => {
+                Err(ComponentError::Failed(secrets.mask(&error_text(&message.content)).into_owned()))
             }
-            (Role::Plugin, Exchange::Other, Value::Str(text)) if message.content_type.starts_with("text/plain") => {
+            (Role::Plugin, Exchange::Question(question)) => {
+                Err(asked(&self.options, &self.calls[index].command, question))
+            }
+            (Role::Plugin, Exchange::News(text)) => {
                 // News that nobody reads in time is no news.
                 let _ = self.calls[index].progress.try_send(Value::from(secrets.mask(text).into_owned()));
                 return Ok(());
             }
             (
                 Role::Cerebrum | Role::Plugin | Role::User | Role::System,
-                Exchange::Response(..) | Exchange::Other,
-                _,
+                Exchange::Response(..) | Exchange::Question(_) | Exchange::News(_) | Exchange::Other,
             ) => {
                 return Err(Unasked::Other);
             }
@@ -412,6 +415,19 @@ async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) {
             return;
         }
     }
+}
+
+/// What a question of the plugin becomes: one that people are asked in its name, whole or not at all.
+fn asked(options: &ProcessOptions, command: &str, question: &str) -> ComponentError {
+    if question.chars().count() > MAX_QUESTION {
+        let fault = format!("the question of `{command}` is longer than {MAX_QUESTION} characters; make it shorter");
+        return ComponentError::Failed(fault);
+    }
+    let question = lines(question, MAX_QUESTION);
+    if question.is_empty() {
+        return ComponentError::Failed(format!("the question of `{command}` is empty"));
+    }
+    ComponentError::Asks(options.secrets.mask_text(&question_of(&options.asker(), &question)))
 }
 
 fn is_error(message: &Message) -> bool {
