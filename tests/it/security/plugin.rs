@@ -345,13 +345,6 @@ async fn plugin_is_told_that_a_call_is_cancelled() {
 }
 
 #[tokio::test]
-async fn plugin_that_is_deaf_for_cancelling_is_stopped_before_the_next_call() {
-    let script = "next; [ -e once ] && { answer 2; next; }; touch once; tell begun; exec sleep 1000";
-    let mut demo = Demo::new(script);
-    demo.options.limits.cancel_grace = Duration::from_millis(100);
-    let plugin = demo.plugin();
-    let (context, mut news) = context("s1/1", LONG);
-#[tokio::test]
 async fn plugin_is_told_that_the_time_of_a_call_is_over() {
     // Whatever it ends the call with, nobody hears of it.
     let script = "next; tell begun; IFS= read -r cancel; echo \"$cancel\" >cancelled; ask 'Go on?'; next; answer 2";
@@ -363,6 +356,13 @@ async fn plugin_is_told_that_the_time_of_a_call_is_over() {
     assert_eq!((demo.n_starts(), plugin.dropped()), (1, Vec::new()));
 }
 
+#[tokio::test]
+async fn plugin_that_is_deaf_for_cancelling_is_stopped_before_the_next_call() {
+    let script = "next; [ -e once ] && { answer 2; next; }; touch once; tell begun; exec sleep 1000";
+    let mut demo = Demo::new(script);
+    demo.options.limits.cancel_grace = Duration::from_millis(100);
+    let plugin = demo.plugin();
+    let (context, mut news) = context("s1/1", LONG);
     let cancels = async {
         assert_eq!(news.recv().await, Some("begun".into()));
         context.cancel.cancel();

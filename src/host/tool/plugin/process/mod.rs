@@ -243,6 +243,11 @@ impl Component for ProcessPlugin {
         }
         .boxed()
     }
+
+    fn last_words(&self) -> BoxFuture<'_, String> {
+        async move { self.state.lock().await.ended.as_ref().map(|ended| ended.said.clone()).unwrap_or_default() }
+            .boxed()
+    }
 }
 
 /// A call that is waited for. Dropped before its answer has come, it is given up.
@@ -257,10 +262,5 @@ impl Drop for Waiting {
         if !self.is_over {
             let _ = self.requests.send(Request::GivenUp(self.thrd_id.clone()));
         }
-
-    fn last_words(&self) -> BoxFuture<'_, String> {
-        async move { self.state.lock().await.ended.as_ref().map(|ended| ended.said.clone()).unwrap_or_default() }
-            .boxed()
-    }
     }
 }
