@@ -79,8 +79,20 @@ fn a_person_answers_also_after_a_restart() {
 }
 
 #[test]
-fn a_single_call_says_what_it_would_ask() {
+fn questions_are_recorded_and_replayed_without_the_plugin() {
     let run = desk();
-    let told = "it asks a person, and only a program can do that: The plugin `desk` asks: How many?";
-    run.beside().line("plugin call desk order").code(1).stderr_contains(told);
+    run.beside().line("run program.md --model embedded --session order").stdin("3\nyes\n").code(0);
+    run.beside().line("sessions export order --format test --output order.test.md").code(0);
+    let run = run.file("desk/plugin.sh", "exit 1\n");
+    run.beside().line("test order.test.md").code(0).stdout_contains("1 passed, 0 failed");
+}
+
+#[test]
+fn a_single_call_is_given_the_answers_or_says_what_it_asks() {
+    let run = desk();
+    let asked = "error: The plugin `desk` asks: How many?\nadd the answer: --answer TEXT\n";
+    run.beside().line("plugin call desk order").code(1).stderr_contains(asked);
+    let done = run.beside().line("plugin call desk order --answer 3 --answer yes").done().code(0);
+    let told = "The plugin `desk` asks: How many?\nThe plugin `desk` asks: Really?\n";
+    assert_eq!((&*done.stdout, &*done.stderr), ("\"ordered\"\n", told));
 }
