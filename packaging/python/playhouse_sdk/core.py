@@ -117,11 +117,11 @@ def address(url: str) -> str:
     """The address of a server, which the paths of requests follow.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not an address.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError(f"{url!r} is no address of a server; write the whole address, as in 'http://127.0.0.1:7000'")
+        raise ValueError(f"{url!r} is not the address of a server; write all of it, as in 'http://127.0.0.1:7000'")
     return url.rstrip("/")
 
 

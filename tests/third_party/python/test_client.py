@@ -149,7 +149,7 @@ def test_patience_ends(serve: Serve) -> None:
 @pytest.mark.parametrize("client", [Client, AsyncClient])
 @pytest.mark.parametrize("url", ["127.0.0.1:7000", "localhost:7000", "ftp://localhost", "http://", ""])
 def test_an_address_is_whole(client: Callable[[str], object], url: str) -> None:
-    with pytest.raises(ValueError, match=f"'{url}' is no address of a server; write the whole address, as in 'http://"):
+    with pytest.raises(ValueError, match=f"'{url}' is not the address of a server; write all of it, as in 'http://"):
         client(url)
 
 
