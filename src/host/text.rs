@@ -27,6 +27,29 @@ pub(crate) fn cut(text: &str, n_characters: usize) -> String {
     }
 }
 
+/// Characters of a question at most that somebody asks a person whom nobody here has written.
+pub(crate) const MAX_QUESTION: usize = 4_000;
+
+/// Foreign text with its line ends, fit to be shown: bounded, without control characters.
+pub(crate) fn lines(text: &str, n_characters: usize) -> String {
+    let clean: String = text
+        .chars()
+        .take(n_characters.saturating_add(1))
+        .filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(*c)))
+        .collect();
+    cut(clean.trim(), n_characters)
+}
+
+/// Characters that change how others are shown, or are not shown themselves.
+pub(crate) fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A question to a person of somebody whom people may trust or not: who asks stands in front of it.
+pub(crate) fn question_of(asker: &str, question: &str) -> String {
+    format!("The {asker} asks: {question}")
+}
+
 /// An id that nobody else gives: 128 random bits. Not for what must not be guessed.
 pub(crate) fn unique() -> Arc<str> {
     format!("{:032x}", fastrand::u128(..)).into()

@@ -120,6 +120,16 @@ fn wrong_ones_name_their_place() {
         ("[tools]\na = { aproval = \"ask\" }", "", "tool `a`: unknown key `aproval`; did you mean `approval`?"),
         (
             "[plugins]\na = \"x\"",
+            "plugins: {b: {path: there, replaces: true}}\n",
+            "there is no plugin `b` to replace; the program declares `a`",
+        ),
+        (
+            "",
+            "plugins: {dice: {path: there, replaces: true}}\n",
+            "there is no plugin `dice` to replace; the program declares no plugin",
+        ),
+        (
+            "[plugins]\na = \"x\"",
             "mcp: {a: {url: u}}\n",
             "a plugin is named `a`, too (dir/playhouse.toml:2); rename one of them",
         ),
@@ -130,6 +140,18 @@ fn wrong_ones_name_their_place() {
         let told = declared(toml, front).unwrap_err().replace("playhouse.toml:1:", "playhouse.toml:2:");
         assert_eq!(told, format!("{place}: {message}"), "{toml}{front}");
     }
+}
+
+#[test]
+fn a_plugin_takes_the_place_of_one_that_is_declared_or_called() {
+    let fake = "plugins: {dice: {path: fake, replaces: true}}\n";
+    for (toml, front) in [(TOML, fake.to_owned()), ("", format!("{fake}about: rolls dice.roll and no more\n"))] {
+        let plugins = declared(toml, &front).unwrap().plugins;
+        let dice = plugins.iter().find(|plugin| *plugin.name == *"dice").unwrap();
+        assert_eq!(dice.folder, Path::new("dir/fake"));
+    }
+    let error = declared("", &format!("{fake}about: mydice.roll and dice. No\n")).unwrap_err();
+    assert!(error.contains("no plugin `dice` to replace"), "{error}");
 }
 
 fn signature(name: &str, effect: EffectClass) -> ToolSignature {

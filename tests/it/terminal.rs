@@ -266,6 +266,21 @@ fn a_sign_shows_that_something_is_done_and_goes_without_a_trace() {
 }
 
 #[test]
+fn a_call_that_fails_is_told_with_the_way_to_see_more() {
+    let program = "# Wait\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $order = GetOrder(\"7\")\n\
+                   - Say \"That is all.\"\n";
+    let tools = r#"{"GetOrder": {"args": ["id"], "responses": [{"error": "no such order"}]}}"#;
+    let run = || Run::new().program(program).tools(tools).line("run program.md --model embedded --tools tools.json");
+    let mut screen = Screen::open(run());
+    screen.see("GetOrder failed: no such order");
+    screen.see("(PLAYHOUSE_LOG=playhouse=debug shows more, also what plugins write to standard error)");
+    assert_eq!(screen.end(), Some(0));
+    // In a script a failed call is the program's own matter.
+    let done = run().done().code(0);
+    assert!(!done.stderr.contains("failed"), "{}", done.stderr);
+}
+
+#[test]
 fn colours_are_sparing_and_can_be_switched_off() {
     let mut screen = Screen::open(echo());
     screen.line("hello");

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from playhouse_sdk.binary import find_binary
 from playhouse_sdk.core import Answered, Approval, OpenApproval, SessionInfo, SessionPage, Taken
 from playhouse_sdk.declaration import Accepts, Secret
-from playhouse_sdk.errors import Cancelled, PlayhouseError, Problem, ProgramFailed, ToolError, Unreachable
+from playhouse_sdk.errors import Asks, Cancelled, PlayhouseError, Problem, ProgramFailed, ToolError, Unreachable
 from playhouse_sdk.events import Event
 from playhouse_sdk.plugin import run
 from playhouse_sdk.reply import Reply
@@ -19,6 +19,7 @@ __all__ = [
     "Accepts",
     "Answered",
     "Approval",
+    "Asks",
     "AsyncClient",
     "Call",
     "Cancelled",

@@ -48,8 +48,8 @@ class Client:
     """
 
     def __init__(self, url: str, token: str | None = None, *, patience: float = 30.0, http: httpx.Client | None = None) -> None:
+        self._url = core.address(url)
         self._http = http or httpx.Client(timeout=_TIMEOUT)
-        self._url = url.rstrip("/")
         self._headers = _headers(token)
         self._patience = patience
 
@@ -186,8 +186,8 @@ class AsyncClient:
     def __init__(
         self, url: str, token: str | None = None, *, patience: float = 30.0, http: httpx.AsyncClient | None = None
     ) -> None:
+        self._url = core.address(url)
         self._http = http or httpx.AsyncClient(timeout=_TIMEOUT)
-        self._url = url.rstrip("/")
         self._headers = _headers(token)
         self._patience = patience
 

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, cast
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from playhouse_sdk.errors import Problem, Unreachable
 from playhouse_sdk.events import Event
@@ -111,6 +111,18 @@ class Request(Generic[T]):
         if status >= 400:
             raise problem(status, content, headers)
         return cast(T, json.loads(content) if content else None)
+
+
+def address(url: str) -> str:
+    """The address of a server, which the paths of requests follow.
+
+    Raises:
+        ValueError: It is not an address.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ValueError(f"{url!r} is not the address of a server; write all of it, as in 'http://127.0.0.1:7000'")
+    return url.rstrip("/")
 
 
 def begin(

@@ -11,11 +11,14 @@ class PlayhouseError(Exception):
 
 
 class ProgramFailed(PlayhouseError):
-    """The program of a session failed, or could not begin."""
+    """The program of a session failed, or could not begin.
+
+    Attributes:
+        fault: The kind of failure, as the event `failed` names it.
+    """
 
     def __init__(self, message: str, fault: str | None = None) -> None:
         super().__init__(message)
-        #: The kind of failure, as the event `failed` names it.
         self.fault = fault
 
 
@@ -24,20 +27,25 @@ class Unreachable(PlayhouseError):
 
 
 class Problem(PlayhouseError):
-    """The server refused a request. It carries the problem document (RFC 9457)."""
+    """The server refused a request. It carries the problem document (RFC 9457).
+
+    Attributes:
+        status: The HTTP status, such as 404.
+        kind: The end of the document's `type`: `not_found`, `conflict`, …
+        title: What the kind means, in a few words.
+        detail: What is wrong, and what to do about it.
+        errors: All mistakes in the body of the request, each with its `pointer` and `detail`.
+        retry_after: After how many seconds a second attempt may succeed; None: it would not.
+        document: The whole document.
+    """
 
     def __init__(self, status: int, document: Mapping[str, Any], retry_after: float | None = None) -> None:
         self.status = status
-        #: The whole document.
         self.document = document
-        #: The end of `type`: `not_found`, `conflict`, …
         self.kind: str = str(document.get("type", "")).rpartition(":")[2]
         self.title: str = str(document.get("title", ""))
-        #: What is wrong, and what to do about it.
         self.detail: str = str(document.get("detail", ""))
-        #: All mistakes in the body, each with its `pointer` and `detail`.
         self.errors: list[dict[str, str]] = list(document.get("errors", []))
-        #: After how many seconds a second attempt may succeed; None: it would not.
         self.retry_after = retry_after
         places = "".join(f"\n  {error.get('pointer')}: {error.get('detail')}" for error in self.errors)
         super().__init__(f"{status} {self.kind}: {self.detail or self.title}{places}")
@@ -53,3 +61,7 @@ class ToolError(PlayhouseError):
 
 class Cancelled(BaseException):
     """Nobody waits for the call any more. No `Exception`, so that a tool does not catch it by accident."""
+
+
+class Asks(BaseException):
+    """Ends a tool that asks a person something: it starts again with the answer. No `Exception`, for the same reason."""

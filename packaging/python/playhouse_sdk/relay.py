@@ -8,6 +8,7 @@ each line to that script or notebook and back:
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -42,7 +43,7 @@ class Relays:
             listener.listen()
             self._listeners.append(listener)
             threading.Thread(target=_answer, args=(listener, tools), daemon=True).start()
-            declared.append(f"  {name}: {root / name}\n")
+            declared.append(f"  {name}: {{path: {json.dumps(str(root / name))}, replaces: true}}\n")
         self.program: Path = root / "tools.md"
         self.program.write_text(f"---\nplugins:\n{''.join(declared)}---\n", encoding="utf-8")
 

@@ -11,18 +11,22 @@ from playhouse_sdk.events import Event
 
 @dataclass
 class Reply:
-    """What a program said, and what it waits for. As text it is what was said, one utterance per line."""
+    """What a program said, and what it waits for. As text it is what was said, one utterance per line.
 
-    #: The utterances, in order.
+    Attributes:
+        said: The utterances, in order.
+        waiting: For whom the program waits; None: it has finished.
+        question: What a person is asked about a call.
+        call: The number of that call, for `Client.answer`.
+        mark: The mark of the last event: `Client.hear` goes on after it. A session in a process has none.
+        value: What the program has returned, if it has finished.
+    """
+
     said: list[str] = field(default_factory=list[str])
-    #: For whom the program waits; None: it has finished.
     waiting: Literal["user", "approval"] | None = None
-    #: What a person is asked about a call, and the number of the call.
     question: str | None = None
     call: int | None = None
-    #: Of the last event: `Client.hear` goes on after it. A session in a process has none.
     mark: str | None = None
-    #: What the program has returned, if it has finished.
     value: Any = None
 
     def __str__(self) -> str:

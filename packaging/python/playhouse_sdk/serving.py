@@ -11,6 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from playhouse_sdk.declaration import plain
@@ -85,26 +86,35 @@ class Plugin:
         def progress(text: str) -> None:
             self._send(message, message["receiver"], "text/plain", text)
 
+        call = Call(
+            message.get("id", ""), self._config, self._working_directory, progress, running.cancelled, message.get("answers", [])
+        )
         try:
-            response = plain(self._perform(content["command"], content["param"] or {}, message, running, progress))
-            command = {"command": content["command"], "response": response}
-            self._send(message, message["receiver"], "command", command)
+            response = None
+            try:
+                response = plain(self._perform(content["command"], content["param"] or {}, call, running))
+            except BaseException:
+                # However a function that asks has ended: what it raised may be inside a group of exceptions.
+                if call.question is None:
+                    raise
+            if call.question is not None:
+                self._send(message, message["receiver"], "text/plain", call.question, receiver={"role": "user"})
+            else:
+                command = {"command": content["command"], "response": response}
+                self._send(message, message["receiver"], "command", command)
         except (Cancelled, concurrent.futures.CancelledError, asyncio.CancelledError):
             self._fail(message, "the call was cancelled", "")
         except ToolError as error:
             self._fail(message, str(error), error.detail)
         except Exception as error:
-            traceback.print_exc()
+            _print_traceback(error)
             self._fail(message, str(error) or type(error).__name__, type(error).__name__)
         finally:
             with self._changing:
                 del self._running[message["thrd_id"]]
 
-    def _perform(
-        self, command: str, param: Mapping[str, Any], message: Message, running: _Running, progress: Callable[[str], None]
-    ) -> Any:
+    def _perform(self, command: str, param: Mapping[str, Any], call: Call, running: _Running) -> Any:
         tool = self._tools[command]
-        call = Call(message.get("id", ""), self._config, self._working_directory, progress, running.cancelled)
         result = tool.function(**tool.arguments(param, call))
         if not inspect.isawaitable(result):
             return result
@@ -121,10 +131,17 @@ class Plugin:
     def _fail(self, message: Message, error: str, detail: str) -> None:
         self._send(message, {"role": "system"}, "<class 'dict'>", {"error": error, "detail": detail})
 
-    def _send(self, message: Message, sender: Mapping[str, Any], content_type: str, content: Any) -> None:
+    def _send(
+        self,
+        message: Message,
+        sender: Mapping[str, Any],
+        content_type: str,
+        content: Any,
+        receiver: Mapping[str, Any] | None = None,
+    ) -> None:
         answer = {
             "sender": sender,
-            "receiver": message["sender"],
+            "receiver": receiver or message["sender"],
             "content_type": content_type,
             "content": content,
             "thrd_id": message["thrd_id"],
@@ -151,6 +168,19 @@ class _Running:
         if self.cancelled.is_set():
             future.cancel()
         return future.result()
+
+
+def _print_traceback(error: Exception) -> None:
+    """It begins in the tool: what stands between is no matter of its author."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and _is_between(trace):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
+
+
+def _is_between(trace: TracebackType) -> bool:
+    module = str(trace.tb_frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] in ("playhouse_sdk", "concurrent", "asyncio")
 
 
 async def _awaited(result: Any) -> Any:

@@ -40,6 +40,14 @@ class Session:
         folder: Where it runs: paths are relative to it.
         env: The environment, instead of that of this process.
         binary: The command, instead of the one that is found.
+
+    Attributes:
+        opening: What came before anybody said anything to the program: a `Reply`.
+        said: All utterances so far.
+        events: All events so far.
+        variables: The last value that each variable had, by its name.
+        is_over: Whether the program has finished.
+        value: What the program has returned.
     """
 
     def __init__(
@@ -71,15 +79,10 @@ class Session:
         self._lines: IO[bytes] | None = None
         self._report: IO[bytes] | None = None
         self._last = Reply()
-        #: Whether the program has finished.
         self.is_over: bool = False
-        #: What was said before anybody said anything to the program.
         self.opening: Reply = Reply()
-        #: All utterances so far.
         self.said: list[str] = []
-        #: All events so far.
         self.events: list[Event] = []
-        #: The last value that each variable had, by its name.
         self.variables: dict[str, Any] = {}
 
     @property

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypedDict, TypeVar, overload
 
 from playhouse_sdk.declaration import Parameter, build, parameters_of, response_of, summary_of
-from playhouse_sdk.errors import Cancelled
+from playhouse_sdk.errors import Asks, Cancelled
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,18 +21,32 @@ _TOOL = "__playhouse_tool__"
 declared: list[Tool] = []
 
 
+class Answer(TypedDict):
+    """What a person was asked, and has answered."""
+
+    question: str
+    answer: bool | str
+
+
 @dataclass
 class Call:
-    """The call that a tool works on. A tool that has a parameter of this type is given it."""
+    """The call that a tool works on. A tool that has a parameter of this type is given it.
 
-    #: The same for every attempt of one call: a tool that keeps it does its work once.
+    Attributes:
+        id: The same for every attempt of one call: a tool that keeps it does its work once.
+        config: The plugin's `config`.
+        working_directory: The folder of the program's files.
+        question: What this attempt asks a person; None: nothing yet.
+    """
+
     id: str
-    #: The plugin's `config`.
     config: Mapping[str, Any]
-    #: The folder of the program's files.
     working_directory: Path
     _tell: Callable[[str], None]
     _cancelled: threading.Event = field(default_factory=threading.Event)
+    #: What people have answered in earlier attempts, without what this attempt has used.
+    _answers: list[Answer] = field(default_factory=list[Answer])
+    question: str | None = None
 
     @property
     def cancelled(self) -> bool:
@@ -43,6 +58,24 @@ class Call:
         if self.cancelled:
             raise Cancelled
         self._tell(text)
+
+    def ask(self, question: str) -> bool | str:
+        """Asks a person, and gives the answer: True or False for a plain yes or no, otherwise the person's words.
+
+        Ask before you change anything: the function starts again from its top with the answer, also after a restart.
+        Until the answer is there, `ask` ends the function (by `Asks`). An answer belongs to its question, word for word:
+        a question that has not been asked before is asked, and one that comes twice is asked twice.
+        """
+        if self.cancelled:
+            raise Cancelled
+        visible = _visible(question)
+        for i, answer in enumerate(self._answers):
+            if _is_shown(visible, answer["question"]):
+                del self._answers[i]
+                return answer["answer"]
+        # Of several that are asked at the same time, the first one is.
+        self.question = self.question or question
+        raise Asks
 
 
 @dataclass(frozen=True)
@@ -109,6 +142,16 @@ def tool_of(function: Callable[..., Any]) -> Tool:
     """The tool of a function; one that is not declared has no options."""
     found = getattr(function, _TOOL, None)
     return found if isinstance(found, Tool) else _make(function)
+
+
+def _is_shown(visible: str, shown: str) -> bool:
+    """Whether a question is the one that people were shown, where secrets are masked."""
+    parts = [re.escape(_visible(part)) for part in shown.split("***")]
+    return re.fullmatch(".*".join(parts), visible) is not None
+
+
+def _visible(text: str) -> str:
+    return "".join(character for character in text if character.isprintable() and character != " ")
 
 
 def _make(

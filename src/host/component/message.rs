@@ -110,6 +110,10 @@ pub enum Exchange<'a> {
     Call(&'a str, &'a Value),
     /// The answer of a command.
     Response(&'a str, &'a Value),
+    /// A question to a person, with which the work on a call ends for now.
+    Question(&'a str),
+    /// News of a call that is not done yet.
+    News(&'a str),
     /// Anything else.
     Other,
 }
@@ -214,9 +218,15 @@ impl Message {
         Message { thrd_id: self.thrd_id.clone(), ..reply }
     }
 
-    /// What it is to somebody who waits for answers.
+    /// What it is to somebody who waits for answers. Plain text is a question if it is for the user.
     pub fn exchange(&self) -> Exchange<'_> {
-        let (COMMAND, Value::Map(content)) = (&*self.content_type, &self.content) else { return Exchange::Other };
+        let content = match (&*self.content_type, &self.content) {
+            (COMMAND, Value::Map(content)) => content,
+            (mime, Value::Str(text)) if mime.starts_with("text/plain") => {
+                return if self.receiver.role == Role::User { Exchange::Question(text) } else { Exchange::News(text) };
+            }
+            _ => return Exchange::Other,
+        };
         let command = content.get("command").and_then(Value::as_str).unwrap_or_default();
         match (content.get("param"), content.get("response")) {
             (Some(param), None) => Exchange::Call(command, param),
@@ -239,7 +249,9 @@ impl Message {
         match self.exchange() {
             Exchange::Call(command, _) => Ok(command),
             Exchange::Response(command, _) => Err(format!("it is the answer of `{command}`, not a call")),
-            Exchange::Other => Err(format!("it is not a call: its content_type is `{}`", self.content_type)),
+            Exchange::Question(_) | Exchange::News(_) | Exchange::Other => {
+                Err(format!("it is not a call: its content_type is `{}`", self.content_type))
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use crate::host::skills::known::KnownSkills;
 use crate::host::tool::builtin;
 use crate::host::tool::generation::Generation;
 use crate::host::tool::policy::{Policies, ToolPolicy};
-use crate::lang::expr::scan_name;
+use crate::lang::expr::{begins_name, continues_name, scan_name};
 use crate::lang::program::{FrontMatter, ToolList};
 use crate::lang::source::keys::DECLARATIONS;
 use crate::lang::source::skill::folder_of;
@@ -155,8 +155,10 @@ impl Declarations {
     /// The first key or value that is wrong, with its place.
     pub fn read(configured: &[Written], program: &FromProgram) -> Result<Declarations, ConfigError> {
         let mut all = Declarations::default();
+        let is_called = |plugin: &str| program.texts.iter().any(|(_, text)| calls(plugin, text));
         for written in configured.iter().chain(&program.written) {
-            all.add(written).map_err(|message| ConfigError::File { place: written.place.clone(), message })?;
+            all.add(written, &is_called)
+                .map_err(|message| ConfigError::File { place: written.place.clone(), message })?;
         }
         all.prices = prices(configured)?;
         let allowed = all.policies.list.allow.clone().unwrap_or_default();
@@ -189,12 +191,16 @@ impl Declarations {
         Ok(all)
     }
 
-    fn add(&mut self, written: &Written) -> Result<(), String> {
+    fn add(&mut self, written: &Written, is_called: &dyn Fn(&str) -> bool) -> Result<(), String> {
         match written.key.as_str() {
             "plugins" => {
                 for (name, value) in map_of(&written.value, "plugins: {NAME: FOLDER}")? {
                     let plugin = read_plugin(name, value, written);
-                    let plugin = plugin.map_err(|fault| format!("plugin `{name}`: {fault}"))?;
+                    let (plugin, replaces) = plugin.map_err(|fault| format!("plugin `{name}`: {fault}"))?;
+                    let is_declared = self.plugins.iter().any(|known| known.name == plugin.name);
+                    if replaces && !is_declared && !is_called(name) {
+                        return Err(self.nothing_to_replace(name));
+                    }
                     self.plugins.retain(|known| known.name != plugin.name);
                     self.plugins.push(plugin);
                 }
@@ -232,6 +238,12 @@ impl Declarations {
         Ok(())
     }
 
+    fn nothing_to_replace(&self, name: &str) -> String {
+        let known: Vec<String> = self.plugins.iter().map(|plugin| format!("`{}`", plugin.name)).collect();
+        let known = if known.is_empty() { "no plugin".to_owned() } else { known.join(", ") };
+        format!("there is no plugin `{name}` to replace; the program declares {known}")
+    }
+
     fn add_policies(&mut self, written: &Written) -> Result<(), String> {
         // A program's lists hold in the machine.
         let reads_lists = written.source == Source::Operator;
@@ -263,6 +275,14 @@ impl Declarations {
         self.policies.list.restrict(list);
         Ok(())
     }
+}
+
+/// Whether a text names a command of this plugin: `NAME.command`.
+fn calls(plugin: &str, text: &str) -> bool {
+    text.match_indices(plugin).any(|(at, _)| {
+        let command = text[at + plugin.len()..].strip_prefix('.');
+        command.is_some_and(|command| command.starts_with(begins_name)) && !text[..at].ends_with(continues_name)
+    })
 }
 
 /// What models cost, as a configuration says.
@@ -353,10 +373,13 @@ struct PluginKeys {
     #[serde(deserialize_with = "as_text")]
     instance_id: Option<Arc<str>>,
     config: Map,
+    /// It takes the place of one that is declared, or at least called.
+    replaces: bool,
 }
 
-fn read_plugin(name: &str, value: &Value, written: &Written) -> Result<PluginDeclaration, String> {
-    let PluginKeys { path, instance_id, config } = match value.as_str() {
+/// A plugin, and whether it must take another one's place.
+fn read_plugin(name: &str, value: &Value, written: &Written) -> Result<(PluginDeclaration, bool), String> {
+    let PluginKeys { path, instance_id, config, replaces } = match value.as_str() {
         Some(path) => PluginKeys { path: path.to_owned(), ..PluginKeys::default() },
         None => read(value)?,
     };
@@ -364,7 +387,8 @@ fn read_plugin(name: &str, value: &Value, written: &Written) -> Result<PluginDec
         return Err("it has no `path`: the folder that holds `.config/config.yaml`".to_owned());
     }
     let folder = written.folder.join(path);
-    Ok(PluginDeclaration { name: read_name(name)?, folder, instance_id, config, place: written.place.clone() })
+    let place = written.place.clone();
+    Ok((PluginDeclaration { name: read_name(name)?, folder, instance_id, config, place }, replaces))
 }
 
 /// The keys of a server.

@@ -15,13 +15,10 @@ use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
 use crate::protocol::{
-    CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, INTERRUPTED, Origin, Tracked, TurnId, Usage,
+    CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, INTERRUPTED, Origin, REFUSED, Tracked, TurnId, Usage,
 };
 use crate::variables::bounds::bound_outcome;
 use crate::variables::display::shorten;
-
-/// What the program is told of a call that a person did not want.
-const REFUSED: &str = "the person who was asked refused this call";
 
 impl Interpreter {
     /// Puts a call into the top frame's queue, which has room; a tool starts at once, or when the turn is over.

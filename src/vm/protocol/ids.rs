@@ -8,6 +8,9 @@ pub use playhouse_lang::program::USER_MESSAGE;
 /// Why a reply or a call has ended that the user has interrupted.
 pub const INTERRUPTED: &str = "interrupted by the user";
 
+/// What the program is told of a call that a person did not want; words of that person may follow.
+pub const REFUSED: &str = "the person who was asked refused this call";
+
 /// The argument that holds a question to the session's model.
 pub const PROMPT: &str = "prompt";
 

@@ -23,8 +23,8 @@ pub use crate::protocol::event::{CallOutcome, EndedCall, Event, Finish, NewProgr
 pub use crate::protocol::fact::{Fact, LeftLine, PlanFault, PlanFaultKind, ProgramChange, Report, SignalFate};
 pub(crate) use crate::protocol::ids::estimate_tokens;
 pub use crate::protocol::ids::{
-    CallId, CallKind, FrameId, FrameOrigin, INTERRUPTED, Location, PROMPT, Place, QuestionId, TimerId, Timestamp,
-    TurnEnd, TurnId, TurnKind, USER_MESSAGE, Usage, UtteranceId, Wait,
+    CallId, CallKind, FrameId, FrameOrigin, INTERRUPTED, Location, PROMPT, Place, QuestionId, REFUSED, TimerId,
+    Timestamp, TurnEnd, TurnId, TurnKind, USER_MESSAGE, Usage, UtteranceId, Wait,
 };
 pub use crate::protocol::tool::{Approval, EffectClass, ParameterRule, ToolSignature};
 pub use crate::protocol::tracked::{Origin, Provenance, Tracked};

@@ -68,6 +68,11 @@ fn calls_are_refused_with_the_next_step() {
     run.beside().line("plugin call clock today --config 3").code(2).stderr_contains("--config must be a JSON object");
     run.beside().line("plugin call clock today --param {").code(2).stderr_contains("it is not JSON");
     run.beside().line("plugin call clock today --param 3").code(1).stderr_contains("`param` ");
+    run.beside()
+        .args(["plugin", "call", "clock", "today", "--param", r#"{"a": 1}"#])
+        .code(1)
+        .stderr_contains("`param` ");
+    run.beside().line("plugin call clock today --param {}").code(0).stdout_contains("date");
     let config = run.read("clock/.config/config.yaml").replace("effect: read_only", "approval: ask");
     let run = run.file("clock/.config/config.yaml", &config);
     run.beside()
@@ -75,6 +80,18 @@ fn calls_are_refused_with_the_next_step() {
         .code(2)
         .stderr_contains("clock.today({}) needs approval; add --approve");
     run.beside().line("plugin call clock today --approve").code(0).stdout_contains("date");
+}
+
+#[test]
+fn what_a_plugin_writes_to_standard_error_is_shown_to_whoever_tries_it() {
+    let run = made();
+    let script = run.read("clock/plugin.sh").replace("today) ", "today) echo 'looking at the clock' >&2; ");
+    let run = run.file("clock/plugin.sh", &script);
+    let done = run.beside().line("plugin call clock today").done().code(0);
+    assert_eq!(done.stderr, "looking at the clock\n");
+    let script = script.replace("today) ", "today) echo 'no hands' >&2; fail 'stopped at noon'; continue; ");
+    let done = run.file("clock/plugin.sh", &script).line("plugin call clock today").done().code(1);
+    assert_eq!((&*done.stdout, &*done.stderr), ("", "no hands\nerror: stopped at noon\n"));
 }
 
 #[test]

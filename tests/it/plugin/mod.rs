@@ -5,6 +5,7 @@ mod command;
 mod folder;
 mod message;
 mod process;
+mod questions;
 mod secrets;
 
 use std::fs;
@@ -24,7 +25,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// What every `sh` plugin here knows: `next` takes a call, `answer JSON` and `fail TEXT` answer it, `tell TEXT` is news.
+/// What every `sh` plugin here knows: `next` takes a call, `answer JSON` and `fail TEXT` answer it, `tell TEXT` is news,
+/// `ask TEXT` is a question to a person.
 pub(crate) const SH: &str = r#"
 put() { printf '{"sender":{"role":"%s","name":"demo"},"receiver":{"role":"cerebrum"},%s,"thrd_id":"%s"}\n' "$@"; }
 next() {
@@ -43,6 +45,7 @@ next() {
 answer() { put plugin "\"content_type\":\"command\",\"content\":{\"command\":\"$command\",\"response\":$1}" "$id"; }
 fail() { put system "\"content_type\":\"<class 'dict'>\",\"content\":{\"error\":\"$1\",\"detail\":\"$2\"}" "$id"; }
 tell() { put plugin "\"content_type\":\"text/plain\",\"content\":\"$1\"" "$id"; }
+ask() { (put() { printf '{"sender":{"role":"plugin"},"receiver":{"role":"user"},%s,"thrd_id":"%s"}\n' "$2" "$3"; }; tell "$1"); }
 echo start >>starts
 echo $$ >pid
 "#;

@@ -43,6 +43,7 @@ async fn plugin_that_hangs_is_stopped_and_begun_anew() {
     let script = "next; [ -e once ] && { answer 1; next; }; touch once; sleep 1000 & echo $! >child; tell begun; wait";
     let mut demo = Demo::new(script);
     demo.options.limits.terminate_grace = SHORT;
+    demo.options.limits.cancel_grace = SHORT;
     let plugin = demo.plugin();
     hang(&plugin, "go").await;
     let (parent, child) = (watch(demo.folder.path(), "pid"), watch(demo.folder.path(), "child"));
@@ -269,9 +270,16 @@ fn plugin_messages_with_wrong_roles_are_dropped() {
     }
     // Answers come from the plugin, not from the system; and for the interpreter, not for the user.
     drops(&format!("put system '{response}' \"$id\""), Unasked::Other);
-    let to_user = "echo '{\"sender\":{\"role\":\"plugin\"},\"receiver\":{\"role\":\"user\"},\"content_type\":\
-                   \"text/plain\",\"content\":\"pay here\",\"thrd_id\":\"s1/1#1\"}'";
-    drops(to_user, Unasked::WrongRoles);
+    // A person is asked in plain text, by the plugin itself, and in a call.
+    let to_user = |sender: &str, content_type: &str, thrd_id: &str| {
+        format!(
+            "echo '{{\"sender\":{{\"role\":\"{sender}\"}},\"receiver\":{{\"role\":\"user\"}},\"content_type\":\
+             \"{content_type}\",\"content\":\"pay here\",\"thrd_id\":\"{thrd_id}\"}}'"
+        )
+    };
+    drops(&to_user("plugin", "text/html", "s1/1#1"), Unasked::WrongRoles);
+    drops(&to_user("system", "text/plain", "s1/1#1"), Unasked::WrongRoles);
+    drops(&to_user("plugin", "text/plain", "s1/1#999"), Unasked::NoSuchCall);
 }
 
 #[tokio::test]
@@ -333,6 +341,18 @@ async fn plugin_is_told_that_a_call_is_cancelled() {
     assert_eq!(call(&plugin).await, Ok(Value::Int(2)));
     assert!(demo.read("cancelled").contains(r#""content":{"event":"cancel","thrd_id":"s1/1#1"}"#));
     // What it still says of the call is neither an answer to the next nor unasked.
+    assert_eq!((demo.n_starts(), plugin.dropped()), (1, Vec::new()));
+}
+
+#[tokio::test]
+async fn plugin_is_told_that_the_time_of_a_call_is_over() {
+    // Whatever it ends the call with, nobody hears of it.
+    let script = "next; tell begun; IFS= read -r cancel; echo \"$cancel\" >cancelled; ask 'Go on?'; next; answer 2";
+    let demo = Demo::new(script);
+    let plugin = demo.plugin();
+    hang(&plugin, "go").await;
+    assert_eq!(call(&plugin).await, Ok(Value::Int(2)));
+    assert!(demo.read("cancelled").contains(r#""content":{"event":"cancel","thrd_id":"s1/1#1"}"#));
     assert_eq!((demo.n_starts(), plugin.dropped()), (1, Vec::new()));
 }
 

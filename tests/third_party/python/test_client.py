@@ -144,8 +144,13 @@ def test_patience_ends(serve: Serve) -> None:
             client.session("any")
         with pytest.raises(Unreachable):
             list(client.events("any"))
-    with Client("127.0.0.1") as client, pytest.raises(httpx.UnsupportedProtocol):
-        client.session("any")
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+@pytest.mark.parametrize("url", ["127.0.0.1:7000", "localhost:7000", "ftp://localhost", "http://", ""])
+def test_an_address_is_whole(client: Callable[[str], object], url: str) -> None:
+    with pytest.raises(ValueError, match=f"'{url}' is not the address of a server; write all of it, as in 'http://"):
+        client(url)
 
 
 def test_a_full_server_is_asked_again_when_it_says_so() -> None:

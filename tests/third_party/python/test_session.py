@@ -43,6 +43,60 @@ def test_functions_of_this_process_are_tools(playhouse: Playhouse) -> None:
     assert "on its way" in [event["value"] for event in session.events if event["type"] == "call_progress"]
 
 
+def test_a_function_of_this_process_asks(playhouse: Playhouse) -> None:
+    def refund(order: str, call: Call) -> str:
+        reason = call.ask(f"Why {order}?")
+        return f"refunded: {reason}"
+
+    def order_state(order: str) -> str:
+        return "paid"
+
+    session = playhouse.session("guide/desk.md", tools={"desk": [order_state, refund]}, model="embedded")
+    reply = session.say("4711")
+    assert (reply.waiting, reply.question) == ("approval", "The plugin `desk` asks: Why 4711?")
+    assert str(session.answer("It came broken")) == "Your order: refunded: It came broken."
+
+
+def test_functions_are_the_tools_of_a_plugin_that_the_program_knows(playhouse: Playhouse, folder: Path) -> None:
+    def order_state(order: str) -> str:
+        return "paid"
+
+    told = "there is no plugin `dask` to replace; the program declares `desk`"
+    with pytest.raises(PlayhouseError, match=told):
+        playhouse.session("guide/desk.md", tools={"dask": [order_state]}, model="embedded")
+    (folder / "calls.md").write_text('# Desk\n\n## Main\n\n### Steps\n\n- Return desk.order_state("4711")\n')
+    session = playhouse.session(folder / "calls.md", tools={"desk": [order_state]}, model="embedded")
+    assert session.value == "paid"
+
+
+LATE = """\
+---
+plugins: {orders: orders}
+---
+
+# Desk
+
+## Main
+
+### Steps
+
+- $before = orders.process()
+- Say "It has begun: {$before}."
+- orders.late()
+- $after = orders.process()
+- Return $before == $after
+"""
+
+
+def test_a_tool_whose_time_is_over_is_cancelled_and_its_plugin_lives_on(playhouse: Playhouse, folder: Path) -> None:
+    (folder / "late.md").write_text(LATE)
+    session = playhouse.session("late.md", model="embedded", folder=folder)
+    assert session.value is True
+    [late] = [event for event in session.events if event["type"] == "call_finished" and event["name"] == "orders.late"]
+    assert late.get("error") == "`orders.late` gave no answer within 1 s"
+    assert (folder / "cancelled").exists()
+
+
 def test_arguments_options_and_a_session_that_goes_on(playhouse: Playhouse) -> None:
     for text, waits in (("4335", "approval"), (None, "approval")):
         session = playhouse.session("guide/desk.md", model="embedded", options=["--session", "ida"])

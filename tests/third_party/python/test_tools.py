@@ -92,6 +92,13 @@ def test_a_failure_is_told_in_words(folder: Path, kind: str, said: str) -> None:
     assert said in done.stderr
 
 
+def test_the_traceback_is_shown_to_whoever_tries_a_plugin(folder: Path) -> None:
+    done = playhouse("plugin", "call", "orders", "fail", "--param", '{"kind": "unknown"}', folder=folder)
+    first, place, *_, last, error = done.stderr.strip().splitlines()
+    assert (first, last, error) == ("Traceback (most recent call last):", "KeyError: '4711'", "error: '4711': KeyError")
+    assert place.strip().startswith("File ") and place.endswith(", in fail")
+
+
 def test_a_declaration_of_yesterday_is_refused_and_mended(folder: Path) -> None:
     config = folder / "guide/desk/.config/config.yaml"
     text = config.read_text().replace("how far", "whether").replace("config: {}", "config: {greeting: Hi}")
@@ -169,24 +176,32 @@ class Playing:
         self._thread = threading.Thread(target=plugin.serve, args=(iter(self._lines.get, ""),))
         self._thread.start()
 
-    def call(self, command: str, thrd_id: str, **param: Any) -> None:
-        self._say({"role": "cerebrum"}, "command", {"command": command, "param": param}, thrd_id=thrd_id, id=thrd_id)
+    def call(self, command: str, thrd_id: str, *, answers: list[Any] | None = None, **param: Any) -> None:
+        answered = {"answers": [{"question": question, "answer": answer} for question, answer in answers]} if answers else {}
+        content = {"command": command, "param": param}
+        self._say({"role": "cerebrum"}, "command", content, thrd_id=thrd_id, id=thrd_id, **answered)
 
     def tell(self, event: str, **fields: Any) -> None:
         self._say({"role": "system"}, "<class 'dict'>", {"event": event, **fields})
 
     def heard(self) -> tuple[str, Any]:
         answer = json.loads(self._answers.get(timeout=10))
+        assert answer["receiver"] == {"role": "cerebrum"}
         return answer["thrd_id"], answer["content"]
+
+    def asked(self) -> str:
+        answer = json.loads(self._answers.get(timeout=10))
+        assert (answer["receiver"], answer["content_type"]) == ({"role": "user"}, "text/plain")
+        return str(answer["content"])
 
     def end(self) -> None:
         self.tell("exit")
         self._thread.join(timeout=10)
         assert not self._thread.is_alive()
 
-    def _say(self, sender: dict[str, str], content_type: str, content: Any, **ids: str) -> None:
+    def _say(self, sender: dict[str, str], content_type: str, content: Any, **fields: Any) -> None:
         receiver = {"role": "plugin", "name": "p"}
-        self._lines.put(json.dumps({"sender": sender, "receiver": receiver, "content_type": content_type, "content": content, **ids}))
+        self._lines.put(json.dumps({"sender": sender, "receiver": receiver, "content_type": content_type, "content": content, **fields}))
 
 
 def test_calls_are_cancelled_and_run_beside_each_other() -> None:
@@ -224,6 +239,98 @@ def test_calls_are_cancelled_and_run_beside_each_other() -> None:
     assert playing.heard() == ("4", "still waiting")
     assert playing.heard() == ("4", {"command": "patient", "response": "done"})
     playing.end()
+
+
+def test_a_tool_that_asks_starts_again_with_the_answer() -> None:
+    n_begun = 0
+
+    def order(call: Call) -> str:
+        nonlocal n_begun
+        n_begun += 1
+        try:
+            n = call.ask("How many?")
+            while n is True or n is False or not n.isdigit():
+                n = call.ask("How many?")
+        except Exception:
+            n = "swallowed"
+        return f"{n}, {call.ask(f'{n} as a gift?')}"
+
+    async def together(call: Call) -> list[bool | str]:
+        import asyncio
+
+        async def ask(question: str) -> bool | str:
+            await asyncio.sleep(0)
+            return call.ask(question)
+
+        return list(await asyncio.gather(ask("One?"), ask("Two?")))
+
+    def careless(call: Call) -> str:
+        try:
+            return f"It is {call.ask('Really?')}"
+        except BaseException:
+            return "swallowed"
+
+    playing = Playing(tool_of(order), tool_of(together), tool_of(careless))
+    answers: list[Any] = []
+    for question, answer in (("How many?", True), ("How many?", "3"), ("3 as a gift?", "No, thanks")):
+        playing.call("order", "1", answers=answers)
+        assert playing.asked() == question
+        answers.append((question, answer))
+    playing.call("order", "1", answers=answers)
+    assert playing.heard() == ("1", {"command": "order", "response": "3, No, thanks"})
+    assert n_begun == 4
+    # An answer to something else stays unused; people were shown what the question is without its invisible characters.
+    playing.call("order", "2", answers=[("How much?", "4"), ("How\u200b many?", "5"), ("*** as a gift?", False)])
+    assert playing.heard() == ("2", {"command": "order", "response": "5, False"})
+    playing.call("together", "3")
+    assert playing.asked() == "One?"
+    playing.call("together", "3", answers=[("One?", "1")])
+    assert playing.asked() == "Two?"
+    playing.call("together", "3", answers=[("One?", "1"), ("Two?", True)])
+    assert playing.heard() == ("3", {"command": "together", "response": ["1", True]})
+    playing.call("careless", "4")
+    assert playing.asked() == "Really?"
+    playing.call("careless", "4", answers=[("Really?", True)])
+    assert playing.heard() == ("4", {"command": "careless", "response": "It is True"})
+    playing.end()
+
+
+ASKS = """\
+---
+plugins: {gifts: guide/gifts}
+---
+
+# Desk
+
+## Main
+
+### Triggers
+
+- At the beginning
+
+### Steps
+
+- $done = gifts.wrap("4334")
+- Say "Done: {$done}."
+"""
+
+
+def test_a_question_of_a_tool_survives_the_server(folder: Path, serve: Callable[..., Server]) -> None:
+    (folder / "asks.md").write_text(ASKS)
+    server = serve("asks.md", "--model", "embedded")
+    with Client(server.url) as client:
+        session = client.begin("asks")["id"]
+        reply = client.hear(session)
+        for question, answer in (
+            ("What shall the card say?", "Get well"),
+            ("Shall I wrap order 4334, with the card 'Get well'?", True),
+        ):
+            assert (reply.waiting, reply.question) == ("approval", f"The plugin `gifts` asks: {question}")
+            server.restart()
+            [asked] = client.approvals()
+            client.answer(session, asked["call"], answer)
+            reply = client.hear(session, after=reply.mark)
+        assert str(reply) == "Done: wrapped 4334."
 
 
 def test_calls_one_after_another_stay_in_the_thread_that_serves() -> None:

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::host::text;
+use crate::host::text::{self, cut, is_invisible};
+
+pub(super) use crate::host::text::{MAX_QUESTION, lines, question_of};
 
 /// Characters of a description at most.
 pub(super) const MAX_SUMMARY: usize = 1_000;
 
 /// Characters of an error at most.
 pub(super) const MAX_ERROR: usize = 2_000;
-
-/// Characters of a question at most.
-pub(super) const MAX_QUESTION: usize = 4_000;
 
 /// Characters of a name that is shown.
 const MAX_NAME: usize = 128;
@@ -34,16 +33,6 @@ pub(super) fn words(text: &str, max_chars: usize) -> String {
     cut(clean.trim_end(), max_chars)
 }
 
-/// The text with its line ends.
-pub(super) fn lines(text: &str, max_chars: usize) -> String {
-    let clean: String = text
-        .chars()
-        .take(max_chars.saturating_add(1))
-        .filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(*c)))
-        .collect();
-    cut(clean.trim(), max_chars)
-}
-
 /// The first line with anything in it.
 pub(super) fn summary(text: &str) -> Arc<str> {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -53,16 +42,4 @@ pub(super) fn summary(text: &str) -> Arc<str> {
 /// An identifier of the language; empty for an empty name.
 pub(super) fn identifier(name: &str) -> String {
     text::identifier(&name.chars().take(MAX_NAME).collect::<String>())
-}
-
-/// Characters that change how others are shown, or are not shown themselves.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-}
-
-fn cut(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
 }

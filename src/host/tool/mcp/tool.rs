@@ -113,9 +113,8 @@ impl McpTool {
             return ToolOutcome::Error("too many calls to this server are waiting for answers".to_owned());
         }
         let question = text::lines(question, text::MAX_QUESTION);
-        ToolOutcome::Asks(
-            server.options.secrets.mask_text(&format!("The server `{}` asks: {question}", server.options.name)),
-        )
+        let asker = format!("server `{}`", server.options.name);
+        ToolOutcome::Asks(server.options.secrets.mask_text(&text::question_of(&asker, &question)))
     }
 
     async fn outcome(&self, ended: Result<CallToolResult, Trouble>) -> ToolOutcome {

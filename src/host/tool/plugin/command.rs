@@ -84,7 +84,9 @@ impl CommandTool {
     /// The arguments of a call whose command is to get `param`.
     pub(super) fn arguments(&self, param: Option<Value>) -> Map {
         match param {
-            Some(Value::Map(members)) if self.takes_members => (*members).clone(),
+            Some(Value::Map(members)) if self.takes_members || members.is_empty() && self.description().is_none() => {
+                (*members).clone()
+            }
             Some(Value::Null) | None => Map::new(),
             Some(param) => Map::from_iter([(WHOLE.into(), param)]),
         }

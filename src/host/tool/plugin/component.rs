@@ -57,4 +57,9 @@ pub trait Component: Send + Sync {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
+
+    /// After its end, what it wrote last for its author and nobody else: a process, to standard error.
+    fn last_words(&self) -> BoxFuture<'_, String> {
+        Box::pin(std::future::ready(String::new()))
+    }
 }

@@ -191,6 +191,11 @@ impl Plugin {
     pub async fn close(&self) {
         self.component.close().await;
     }
+
+    /// After its end, what it wrote last for its author and nobody else: a process, to standard error.
+    pub async fn last_words(&self) -> String {
+        self.component.last_words().await
+    }
 }
 
 /// A resource that a plugin wants and that is not there is an error before any command (source 004, "Resources for

@@ -10,12 +10,13 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::Instant;
 
-use crate::host::events::wire::LeftLineWire;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::session::Wanted;
 use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
-use crate::serve::cli::machinery::ending::{self, Subject, Told, event_remark, skipped_remark};
+use crate::serve::cli::machinery::ending::{
+    self, Subject, Told, changed_remark, event_remark, failed_remark, skipped_remark,
+};
 use crate::serve::cli::machinery::events_file;
 use crate::serve::cli::machinery::terminal::thinking::Thinking;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
@@ -23,7 +24,7 @@ use crate::serve::cli::machinery::terminal::{Asked, Input, Names, Typed, answers
 use crate::serve::show;
 use crate::serve::show::commands::{self, Command, Line};
 use crate::serve::show::unjudged::Unjudged;
-use crate::vm::protocol::{Outcome, Signal, Tracked, Wait};
+use crate::vm::protocol::{CallKind, Outcome, Signal, Tracked, Wait};
 
 /// A second Ctrl-C within this time leaves, where the first one has cancelled something.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
@@ -233,7 +234,7 @@ impl Talk<'_> {
                     }
                     Some(Notice::Missed(n_events)) => self.console.remark(&show::lost(n_events)),
                 },
-                notice = next_of(&mut activity) => self.note(&notice),
+                notice = next_of(&mut activity) => self.note(&notice).await?,
                 typed = self.input.next() => {
                     let typed = typed.map_err(|cause| Failure::failed(format!("standard input: {cause}")))?;
                     if let Some(after) = self.answer(typed).await {
@@ -247,12 +248,19 @@ impl Talk<'_> {
     }
 
     /// What is done while nothing is said.
-    fn note(&mut self, notice: &Notice) {
-        let Notice::Event(event) = notice else { return };
+    async fn note(&mut self, notice: &Notice) -> Result<(), Failure> {
+        let Notice::Event(event) = notice else { return Ok(()) };
         self.thinking.note(event);
         if let PublicBody::TurnFinished { estimated: true, .. } = &event.body {
             self.is_estimated = true;
         }
+        if let PublicBody::CallFinished { callable, error: Some(error), kind: CallKind::Tool, .. } = &event.body
+            && let Some(remark) = failed_remark(callable, error)
+        {
+            self.end_line().await?;
+            self.console.remark(&self.clean(&remark));
+        }
+        Ok(())
     }
 
     /// False: nothing more is to be said by anybody.
@@ -584,15 +592,4 @@ async fn saved(watch: &mut Option<&mut Watch>) {
         Some(watch) => watch.saved().await,
         None => std::future::pending().await,
     }
-}
-
-/// That the session goes on with another text, and which lines it has left for that.
-fn changed_remark(files: &[Arc<str>], lines: &[LeftLineWire]) -> String {
-    let told = |line: &LeftLineWire| match &line.to {
-        Some(to) => format!("{} no longer exists, continued at {to}", line.from),
-        None => format!("{} no longer exists, nor does its playbook", line.from),
-    };
-    let left: Vec<String> = lines.iter().map(told).collect();
-    let left = if left.is_empty() { String::new() } else { format!("; {}", left.join("; ")) };
-    format!("the session continues with the changed program ({}){left}", files.join(", "))
 }

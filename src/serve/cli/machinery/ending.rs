@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::host::events::Summary;
+use crate::host::events::wire::LeftLineWire;
 use crate::host::llm::LeftOver;
 use crate::host::session::Ending;
 use crate::host::text::one_line;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::console::{Console, Exit, count};
 use crate::vm::protocol::fault::{Fault, FaultKind};
-use crate::vm::protocol::{Location, Outcome, SignalFate};
+use crate::vm::protocol::{INTERRUPTED, Location, Outcome, REFUSED, SignalFate};
 
 /// What is to be known of a session besides what it tells itself.
 pub(crate) struct Subject {
@@ -174,4 +175,26 @@ pub(crate) fn event_remark(event: &str, fate: SignalFate) -> Option<String> {
         SignalFate::Repeated => Some(format!("the event {event} already came with the same id, so it was ignored")),
         SignalFate::Taken => None,
     }
+}
+
+/// That the session goes on with another text, and which lines it has left for that.
+pub(crate) fn changed_remark(files: &[Arc<str>], lines: &[LeftLineWire]) -> String {
+    let told = |line: &LeftLineWire| match &line.to {
+        Some(to) => format!("{} no longer exists, continued at {to}", line.from),
+        None => format!("{} no longer exists, nor does its playbook", line.from),
+    };
+    let left: Vec<String> = lines.iter().map(told).collect();
+    let left = if left.is_empty() { String::new() } else { format!("; {}", left.join("; ")) };
+    format!("the session continues with the changed program ({}){left}", files.join(", "))
+}
+
+/// That a call has failed, and how to see more; none: a person wanted it so.
+pub(crate) fn failed_remark(tool: &str, error: &str) -> Option<String> {
+    let is_wanted = error == INTERRUPTED || error.starts_with(REFUSED);
+    (!is_wanted).then(|| {
+        format!(
+            "{tool} failed: {error}\n\
+             (PLAYHOUSE_LOG=playhouse=debug shows more, also what plugins write to standard error)"
+        )
+    })
 }

@@ -95,6 +95,15 @@ async def wait(call: Call) -> str:
     return "never"
 
 
+@tool(timeout=1)
+async def late(call: Call) -> str:
+    try:
+        await asyncio.Event().wait()
+    finally:
+        call.working_directory.joinpath("cancelled").touch()
+    return "never"
+
+
 @tool
 def process() -> int:
     return os.getpid()

@@ -2,7 +2,8 @@
 //!
 //! It is started at its first call. Its first line is a message of the system, `{"event": "configure", "config": …,
 //! "name": …, "working_directory": …}`; then come calls. It answers each with a message that has the call's `thrd_id`;
-//! `text/plain` messages in between are news. Nobody has to answer in order. At the end comes `{"event": "exit"}`.
+//! `text/plain` messages in between are news; one for the user is a question, which ends the attempt, and the next one
+//! has the answer. Nobody has to answer in order. At the end comes `{"event": "exit"}`.
 //!
 //! A process is never trusted: whatever it does or does not do, each call ends, nothing that it says unasked is acted
 //! upon, and nothing of it blocks anybody.
@@ -29,9 +30,10 @@ use tokio::time::Instant;
 
 use crate::host::child::Child;
 use crate::host::component::message::Message;
+use crate::host::text::question_of;
 use crate::host::tool::CallContext;
 use crate::host::tool::plugin::component::{Component, ComponentError};
-use crate::host::tool::plugin::process::running::{Answer, Asked, Request, Running};
+use crate::host::tool::plugin::process::running::{Answer, Asked, Ended, Request, Running};
 use crate::host::tool::plugin::process::unasked::Counts;
 use crate::value::Value;
 
@@ -61,13 +63,13 @@ struct State {
     /// When it was started, as far as that counts.
     starts: VecDeque<Instant>,
     /// How it ended last.
-    ended: Option<String>,
+    ended: Option<Ended>,
     is_closed: bool,
 }
 
 struct Process {
     requests: mpsc::UnboundedSender<Request>,
-    task: JoinHandle<String>,
+    task: JoinHandle<Ended>,
 }
 
 impl ProcessPlugin {
@@ -91,7 +93,7 @@ impl ProcessPlugin {
     pub async fn ended(&self) -> Option<String> {
         let mut state = self.state.lock().await;
         state.settle().await;
-        state.ended.clone()
+        state.ended.as_ref().map(Ended::to_string)
     }
 
     async fn requests(&self) -> Result<mpsc::UnboundedSender<Request>, ComponentError> {
@@ -116,7 +118,7 @@ impl ProcessPlugin {
                 limits.starts,
                 limits.start_window.as_secs_f64(),
                 wait.as_secs() + 1,
-                state.ended.as_deref().unwrap_or("it is not known why it ended"),
+                state.ended.as_ref().map_or_else(|| "it is not known why it ended".to_owned(), Ended::to_string),
             )));
         }
         state.starts.push_back(now);
@@ -143,6 +145,17 @@ impl ProcessPlugin {
         ComponentError::Failed(format!("cannot start `{command}` of plugin `{}`: {why}", self.options.name))
     }
 
+    /// What earlier attempts of a call have asked, as they asked it, and what people have answered; none: nothing.
+    fn answers(&self, context: &CallContext) -> Option<Value> {
+        let in_front = question_of(&self.options.asker(), "");
+        let answer = |(question, answer): &(Arc<str>, Value)| {
+            let own = Value::str(question.strip_prefix(&in_front).unwrap_or(question));
+            Value::map([("question".into(), own), ("answer".into(), answer.clone())].into_iter().collect())
+        };
+        let answers: Vec<Value> = context.answers.iter().map(answer).collect();
+        (!answers.is_empty()).then(|| Value::list(answers))
+    }
+
     async fn make(&self, command: &str, param: Value, context: &CallContext) -> Result<Value, ComponentError> {
         // Never closed, so it is never refused.
         let _permit = self.room.acquire().await;
@@ -152,15 +165,16 @@ impl ProcessPlugin {
             let thrd_id: Arc<str> = format!("{}#{n_attempt}", context.call_id).into();
             let (answer, answered) = oneshot::channel();
             let trace = context.trace.map(|trace| ("traceparent".into(), Value::from(trace.to_string())));
+            let answers = self.answers(context).map(|answers| ("answers".into(), answers));
             let message = Message {
-                rest: trace.into_iter().collect(),
+                rest: trace.into_iter().chain(answers).collect(),
                 id: Some(context.call_id.clone()),
                 thrd_id: Some(thrd_id.clone()),
                 ..Message::call(&self.options.name, command, param.clone())
             };
             let progress = context.progress.clone();
             let asked = Asked { message, thrd_id: thrd_id.clone(), command: command.into(), progress, answer };
-            let mut waiting = Waiting { requests, thrd_id, deadline: context.deadline, is_over: false };
+            let mut waiting = Waiting { requests, thrd_id, is_over: false };
             // A task that has ended meanwhile drops it, which is heard below.
             let _ = waiting.requests.send(Request::Call(Box::new(asked)));
             let answer = answered.await;
@@ -178,7 +192,8 @@ impl State {
     async fn settle(&mut self) {
         if let Some(process) = &mut self.process {
             let ended = (&mut process.task).await;
-            self.ended = Some(ended.unwrap_or_else(|lost| format!("its task ended unexpectedly: {lost}")));
+            self.ended =
+                Some(ended.unwrap_or_else(|lost| Ended::unknown(format!("its task ended unexpectedly: {lost}"))));
             self.process = None;
         }
     }
@@ -228,21 +243,24 @@ impl Component for ProcessPlugin {
         }
         .boxed()
     }
+
+    fn last_words(&self) -> BoxFuture<'_, String> {
+        async move { self.state.lock().await.ended.as_ref().map(|ended| ended.said.clone()).unwrap_or_default() }
+            .boxed()
+    }
 }
 
 /// A call that is waited for. Dropped before its answer has come, it is given up.
 struct Waiting {
     requests: mpsc::UnboundedSender<Request>,
     thrd_id: Arc<str>,
-    deadline: Instant,
     is_over: bool,
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.is_over {
-            let is_late = Instant::now() >= self.deadline;
-            let _ = self.requests.send(Request::GivenUp { thrd_id: self.thrd_id.clone(), is_late });
+            let _ = self.requests.send(Request::GivenUp(self.thrd_id.clone()));
         }
     }
 }

@@ -36,6 +36,13 @@ pub struct ProcessOptions {
     pub limits: ProcessLimits,
 }
 
+impl ProcessOptions {
+    /// Who asks people, where it asks them something.
+    pub(super) fn asker(&self) -> String {
+        format!("plugin `{}`", self.name)
+    }
+}
+
 /// Bounds of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {
@@ -53,7 +60,7 @@ pub struct ProcessLimits {
     pub exit_grace: Duration,
     /// How long it may take to end after SIGTERM, before SIGKILL.
     pub terminate_grace: Duration,
-    /// How long it may be busy with a call that was cancelled, before it is stopped.
+    /// How long it may be busy with a call that nobody waits for any more, before it is stopped.
     pub cancel_grace: Duration,
 }
 

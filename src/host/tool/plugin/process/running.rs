@@ -3,6 +3,7 @@
 //! What comes from the process is only ever matched with the calls that wait for it; the rest is dropped.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::host::child::{Child, Pipes, Witness};
 use crate::host::clock::iso_text;
 use crate::host::component::message::{Exchange, Message, Role};
-use crate::host::text::shorten;
+use crate::host::text::{MAX_QUESTION, lines, question_of, shorten};
 use crate::host::tool::plugin::component::ComponentError;
 use crate::host::tool::plugin::process::lines::{Line, LineReader};
 use crate::host::tool::plugin::process::options::{END_OF_PIPES, ProcessOptions};
@@ -32,13 +33,8 @@ const ERROR: usize = 4_000;
 pub(super) enum Request {
     /// A call.
     Call(Box<Asked>),
-    /// Nobody waits for this call any more.
-    GivenUp {
-        /// Its exchange.
-        thrd_id: Arc<str>,
-        /// Its time is over: the process hangs.
-        is_late: bool,
-    },
+    /// Nobody waits any more for the call of this exchange: it was cancelled, or its time is over.
+    GivenUp(Arc<str>),
     /// The end.
     Close,
 }
@@ -72,6 +68,29 @@ enum Cause {
     Hangs,
     DoesNotRead,
     Floods(String),
+}
+
+/// How a process ended.
+#[derive(Clone)]
+pub(super) struct Ended {
+    /// In words.
+    how: String,
+    /// The last lines that it wrote to standard error.
+    pub(super) said: String,
+}
+
+impl Ended {
+    /// Of a process of which no more is known than that.
+    pub(super) fn unknown(how: String) -> Ended {
+        Ended { how, said: String::new() }
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.how)?;
+        if self.said.is_empty() { Ok(()) } else { write!(f, "; it said last:\n{}", self.said) }
+    }
 }
 
 /// The task's state.
@@ -130,8 +149,8 @@ impl Running {
         }
     }
 
-    /// Works until the process is gone. Gives how it ended, in words.
-    pub(super) async fn run(mut self) -> String {
+    /// Works until the process is gone. Gives how it ended.
+    pub(super) async fn run(mut self) -> Ended {
         let fields = [
             ("config", self.options.config.clone()),
             ("name", Value::Str(self.options.name.clone())),
@@ -147,7 +166,7 @@ impl Running {
         let queued = std::iter::from_fn(|| self.requests.try_recv().ok());
         let asked = queued.filter_map(|request| match request {
             Request::Call(asked) => Some(*asked),
-            Request::GivenUp { .. } | Request::Close => None,
+            Request::GivenUp(_) | Request::Close => None,
         });
         for asked in asked.chain(std::mem::take(&mut self.waiting)) {
             // Who does not wait any more needs no answer; here and below.
@@ -172,7 +191,7 @@ impl Running {
             let next = tokio::select! {
                 request = self.requests.recv() => match request {
                     Some(Request::Call(asked)) => self.ask(*asked),
-                    Some(Request::GivenUp { thrd_id, is_late }) => self.give_up(&thrd_id, is_late),
+                    Some(Request::GivenUp(thrd_id)) => self.give_up(&thrd_id),
                     Some(Request::Close) | None => Err(Cause::Closed),
                 },
                 line = self.lines.next() => match line {
@@ -237,13 +256,10 @@ impl Running {
         Ok(())
     }
 
-    fn give_up(&mut self, thrd_id: &Arc<str>, is_late: bool) -> Result<(), Cause> {
+    fn give_up(&mut self, thrd_id: &Arc<str>) -> Result<(), Cause> {
         self.waiting.retain(|asked| asked.thrd_id != *thrd_id);
         let Some(index) = self.calls.iter().position(|asked| asked.thrd_id == *thrd_id) else { return Ok(()) };
         self.calls.swap_remove(index);
-        if is_late && self.calls.is_empty() {
-            return Err(Cause::Hangs);
-        }
         self.given_up.push((thrd_id.clone(), Instant::now() + self.options.limits.cancel_grace));
         let fields = [("thrd_id", Value::Str(thrd_id.clone()))];
         self.tell(Message::event(&self.options.name, "cancel", fields))
@@ -280,44 +296,47 @@ impl Running {
 
     /// Finds the call that a message belongs to.
     fn understand(&mut self, message: &Message) -> Result<(), Unasked> {
-        if (message.sender.role, message.receiver.role) == (Role::Plugin, Role::Plugin) {
-            return Err(Unasked::OtherPlugin);
-        }
-        if !matches!(message.sender.role, Role::Plugin | Role::System) || message.receiver.role != Role::Cerebrum {
-            return Err(Unasked::WrongRoles);
+        let exchange = message.exchange();
+        match (message.sender.role, message.receiver.role) {
+            (Role::Plugin, Role::Plugin) => return Err(Unasked::OtherPlugin),
+            (Role::Plugin | Role::System, Role::Cerebrum) => {}
+            (Role::Plugin, Role::User) if matches!(exchange, Exchange::Question(_)) => {}
+            (Role::Cerebrum | Role::Plugin | Role::User | Role::System, _) => return Err(Unasked::WrongRoles),
         }
         let thrd_id = message.thrd_id.clone().ok_or(Unasked::NoSuchCall)?;
         let Some(index) = self.calls.iter().position(|asked| asked.thrd_id == thrd_id) else {
             // Nobody waits for it, but it is asked for: the process has heard of its end too late.
             let index = self.given_up.iter().position(|(given_up, _)| *given_up == thrd_id);
             let index = index.ok_or(Unasked::NoSuchCall)?;
-            if matches!(message.exchange(), Exchange::Response(..)) || is_error(message) {
+            if matches!(exchange, Exchange::Response(..) | Exchange::Question(_)) || is_error(message) {
                 self.given_up.swap_remove(index);
                 (self.n_unasked, self.n_bytes) = (0, 0);
             }
             return Ok(());
         };
         let secrets = &self.options.secrets;
-        let result = match (message.sender.role, message.exchange(), &message.content) {
-            (_, Exchange::Call(..), _) => return Err(Unasked::Call),
-            (Role::Plugin, Exchange::Response(command, response), _) => {
+        let result = match (message.sender.role, exchange) {
+            (_, Exchange::Call(..)) => return Err(Unasked::Call),
+            (Role::Plugin, Exchange::Response(command, response)) => {
                 if *command != *self.calls[index].command {
                     return Err(Unasked::OtherCommand);
                 }
                 Ok(secrets.mask_value(response.clone()))
             }
-            (Role::System, Exchange::Other, content) if is_error(message) => {
-                Err(ComponentError::Failed(secrets.mask(&error_text(content)).into_owned()))
+            (Role::System, Exchange::Other) if is_error(message) => {
+                Err(ComponentError::Failed(secrets.mask(&error_text(&message.content)).into_owned()))
             }
-            (Role::Plugin, Exchange::Other, Value::Str(text)) if message.content_type.starts_with("text/plain") => {
+            (Role::Plugin, Exchange::Question(question)) => {
+                Err(asked(&self.options, &self.calls[index].command, question))
+            }
+            (Role::Plugin, Exchange::News(text)) => {
                 // News that nobody reads in time is no news.
                 let _ = self.calls[index].progress.try_send(Value::from(secrets.mask(text).into_owned()));
                 return Ok(());
             }
             (
                 Role::Cerebrum | Role::Plugin | Role::User | Role::System,
-                Exchange::Response(..) | Exchange::Other,
-                _,
+                Exchange::Response(..) | Exchange::Question(_) | Exchange::News(_) | Exchange::Other,
             ) => {
                 return Err(Unasked::Other);
             }
@@ -338,7 +357,7 @@ impl Running {
     }
 
     /// Ends the process, politely first, and tells how it ended.
-    async fn stop(&mut self, cause: &Cause) -> String {
+    async fn stop(&mut self, cause: &Cause) -> Ended {
         let limits = self.options.limits.clone();
         if matches!(cause, Cause::Closed) {
             // One that does not read will not read this either.
@@ -370,7 +389,7 @@ impl Running {
         self.status = self.child.kill().await.or(self.status);
         let status = self.status.map_or_else(|| "unknown status".to_owned(), |status| status.to_string());
         let name = &self.options.name;
-        let mut text = match cause {
+        let how = match cause {
             Cause::Closed => format!("the process of plugin `{name}` was closed ({status})"),
             Cause::Hangs => format!("the process of plugin `{name}` was stopped because it did not answer"),
             Cause::Floods(what) => format!("the process of plugin `{name}` was stopped because it wrote {what}"),
@@ -378,12 +397,8 @@ impl Running {
             Cause::Ended => format!("the process of plugin `{name}` closed its output and was stopped"),
             Cause::DoesNotRead => format!("the process of plugin `{name}` read no more and was stopped"),
         };
-        let (_, tail) = self.witness.last_words(END_OF_PIPES).await;
-        if !tail.is_empty() {
-            text.push_str("; it said last:\n");
-            text.push_str(&tail);
-        }
-        text
+        let (_, said) = self.witness.last_words(END_OF_PIPES).await;
+        Ended { how, said }
     }
 }
 
@@ -400,6 +415,19 @@ async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) {
             return;
         }
     }
+}
+
+/// What a question of the plugin becomes: one that people are asked in its name, whole or not at all.
+fn asked(options: &ProcessOptions, command: &str, question: &str) -> ComponentError {
+    if question.chars().count() > MAX_QUESTION {
+        let fault = format!("the question of `{command}` is longer than {MAX_QUESTION} characters; make it shorter");
+        return ComponentError::Failed(fault);
+    }
+    let question = lines(question, MAX_QUESTION);
+    if question.is_empty() {
+        return ComponentError::Failed(format!("the question of `{command}` is empty"));
+    }
+    ComponentError::Asks(options.secrets.mask_text(&question_of(&options.asker(), &question)))
 }
 
 fn is_error(message: &Message) -> bool {

@@ -43,7 +43,7 @@ impl Unasked {
         match self {
             Unasked::NotText => "a line that is not UTF-8",
             Unasked::NotJson => "a line that is not JSON",
-            Unasked::NotMessage => "a line that is no message",
+            Unasked::NotMessage => "a line that is not a message",
             Unasked::WrongRoles => "a message with roles that are not its own",
             Unasked::OtherPlugin => "a message for another plugin",
             Unasked::NoSuchCall => "a message for a call that does not run",

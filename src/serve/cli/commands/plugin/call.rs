@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::diagnostic::render;
 use crate::host::launch::{Choices, Launch};
 use crate::host::resource::Resources;
+use crate::host::session::approval;
 use crate::host::tool::plugin::{Plugin, PluginError, PluginOptions, identifier};
 use crate::host::tool::{CallContext, Tool, ToolOutcome};
 use crate::serve::cli::commands::run;
@@ -25,8 +26,8 @@ const PROGRESS: usize = 64;
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse plugin call dice greet --param '{\"name\": \"Ida\"}'
-  playhouse plugin call dice greet --param '{\"name\": \"Ida\"}' --config '{\"greeting\": \"Good day\"}'";
+  playhouse plugin call dice add --param '{\"start\": \"2026-05-04\"}'
+  playhouse plugin call dice add --param '{\"start\": \"2026-05-04\"}' --config '{\"holidays\": [\"2026-05-05\"]}'";
 
 /// Calls one command of a plugin and prints its response as JSON
 #[derive(Args)]
@@ -47,6 +48,9 @@ pub(crate) struct CallArguments {
     /// Approve the call if it needs an approval
     #[arg(long)]
     approve: bool,
+    /// The answer to a question that the command asks a person (repeatable, in the order of the questions)
+    #[arg(long = "answer", value_name = "TEXT")]
+    answers: Vec<String>,
     /// The folder in which the plugin is told to work
     #[arg(long, value_name = "DIR", default_value = ".")]
     working_directory: PathBuf,
@@ -85,12 +89,17 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
         }
         agree(console, &call, "--approve", "the call was not made")?;
     }
-    let outcome = run::runtime()?.block_on(async {
-        let outcome = resources.run(perform(console, &*tool, given)).await;
+    let (outcome, said) = run::runtime()?.block_on(async {
+        let outcome = resources.run(perform(console, &*tool, given, &arguments.answers)).await;
         plugin.close().await;
-        outcome
+        (outcome, plugin.last_words().await)
     });
     let outcome = outcome.map_err(|error| Failure::failed(error.to_string()))?;
+    // An error may have it already: that the process has ended.
+    let is_told = matches!(&outcome, ToolOutcome::Error(text) | ToolOutcome::Unavailable(text) if text.contains(&said));
+    if !said.is_empty() && !is_told {
+        console.remark(&clean(&said));
+    }
     match outcome {
         ToolOutcome::Value(value) => put(&format!("{value}\n"))?,
         ToolOutcome::Secret(_) => {
@@ -99,11 +108,11 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
         }
         ToolOutcome::Written { text, .. } => put(&format!("{}\n", Value::from(text)))?,
         ToolOutcome::Error(text) | ToolOutcome::Unavailable(text) => return Err(Failure::failed(clean(&text))),
-        ToolOutcome::Needs(question) | ToolOutcome::Asks(question) => {
-            return Err(Failure::failed(format!(
-                "it asks a person, and only a program can do that: {}",
-                clean(&question)
-            )));
+        ToolOutcome::Needs(question) => {
+            return Err(Failure::failed(format!("only a program can ask a person to agree: {}", clean(&question))));
+        }
+        ToolOutcome::Asks(question) => {
+            return Err(Failure::failed(format!("{}\nadd the answer: --answer TEXT", clean(&question))));
         }
     }
     Ok(Exit::Finished)
@@ -120,7 +129,21 @@ fn find(plugin: &Plugin, command: &str) -> Result<Arc<dyn Tool>, Failure> {
     Err(Failure::wrong(format!("`{}` has no command `{command}`; it has {}", plugin.name, known.join(", "))))
 }
 
-async fn perform(console: &Console, tool: &dyn Tool, arguments: Map) -> ToolOutcome {
+/// Makes the call, and makes it again as long as it asks and there is an answer.
+async fn perform(console: &Console, tool: &dyn Tool, arguments: Map, answers: &[String]) -> ToolOutcome {
+    let mut answered: Vec<(Arc<str>, Value)> = Vec::new();
+    loop {
+        match (attempt(console, tool, arguments.clone(), &answered).await, answers.get(answered.len())) {
+            (ToolOutcome::Asks(question), Some(answer)) => {
+                console.remark(&clean(&question));
+                answered.push((question.into(), approval(answer)));
+            }
+            (outcome, _) => return outcome,
+        }
+    }
+}
+
+async fn attempt(console: &Console, tool: &dyn Tool, arguments: Map, answered: &[(Arc<str>, Value)]) -> ToolOutcome {
     let (progress, mut news) = mpsc::channel(PROGRESS);
     let cancel = CancellationToken::new();
     let deadline = Instant::now() + tool.timeout();
@@ -130,8 +153,8 @@ async fn perform(console: &Console, tool: &dyn Tool, arguments: Map) -> ToolOutc
         deadline,
         cancel,
         progress,
-        ask: None,
-        answers: Vec::new(),
+        ask: answered.last().map(|(_, answer)| answer.clone()),
+        answers: answered.to_vec(),
         llm: None,
         trace: None,
         skill: None,

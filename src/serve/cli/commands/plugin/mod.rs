@@ -19,7 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   playhouse plugin new dice
   playhouse plugin check dice --start
-  playhouse plugin call dice greet --param '{\"name\": \"Ida\"}'
+  playhouse plugin call dice add --param '{\"start\": \"2026-05-04\"}'
 A program uses the plugin through its front matter: `plugins: {dice: dice}`.";
 
 const CHECK_EXAMPLES: &str = "\
