@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::host::llm::TurnAsData;
+use crate::lang::expr::Expr;
 use crate::lang::expr::template::{Part, scan_text};
 use crate::lang::program::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
@@ -139,16 +140,9 @@ impl<'a> Executor<'a> {
             StepKind::Branch { arm, condition } => {
                 let condition_text = condition_of(text);
                 let holds = match condition {
-                    Some(condition) => match self.scope.eval(condition) {
-                        Ok(Value::Bool(truth)) => truth,
-                        // What is not known must not pass for a no: it may guard something.
-                        Err(_) if self.missing(line).is_some() => {
-                            // Says what is missing, if that was not said before.
-                            self.is_missing(line, "If", condition_text);
-                            self.write(line, json!({ "end": phrases::dead_end(&self.playbook.name) }));
-                            return Next::Over;
-                        }
-                        Ok(_) | Err(_) => self.is_missing(line, "If", condition_text),
+                    Some(condition) => match self.holds_exactly(line, condition, "If", condition_text) {
+                        Ok(holds) => holds.unwrap_or_else(|| self.is_missing(line, "If", condition_text)),
+                        Err(over) => return over,
                     },
                     None if *arm == Arm::Else => true,
                     None => self.holds(line, "If", condition_text),
@@ -184,6 +178,27 @@ impl<'a> Executor<'a> {
                 Next::Go(self.edge(line.id, EdgeKind::Next))
             }
             StepKind::Free => self.act_free(line, text),
+        }
+    }
+
+    /// Whether an exact condition holds; none: its value is neither yes nor no. Where a value is missing the program ends:
+    /// what is not known must not pass for a no, for it may guard something.
+    pub(super) fn holds_exactly(
+        &mut self,
+        line: &Step,
+        condition: &Expr,
+        head: &str,
+        words: &str,
+    ) -> Result<Option<bool>, Next> {
+        match self.scope.eval(condition) {
+            Ok(Value::Bool(truth)) => Ok(Some(truth)),
+            Err(_) if self.missing(line).is_some() => {
+                // Says what is missing, if that was not said before.
+                self.is_missing(line, head, words);
+                self.write(line, json!({ "end": phrases::dead_end(&self.playbook.name) }));
+                Err(Next::Over)
+            }
+            Ok(_) | Err(_) => Ok(None),
         }
     }
 

@@ -44,13 +44,13 @@ impl Executor<'_> {
                 _ => self.goes_on_once(line, text, n_rounds),
             },
             Loop::While { condition } => match condition {
-                Some(condition) => match self.scope.eval(condition) {
-                    Ok(Value::Bool(truth)) => truth,
-                    Ok(_) | Err(_) => {
-                        let condition = strip_any(text, WHILES).unwrap_or(text);
-                        self.is_missing(line, "While", condition)
+                Some(condition) => {
+                    let words = strip_any(text, WHILES).unwrap_or(text);
+                    match self.holds_exactly(line, condition, "While", words) {
+                        Ok(holds) => holds.unwrap_or_else(|| self.is_missing(line, "While", words)),
+                        Err(over) => return over,
                     }
-                },
+                }
                 None => match strip_any(text, WHILES) {
                     Some(condition) => self.holds(line, "While", condition),
                     // `Repeat`, `For each order that …`.
@@ -62,9 +62,9 @@ impl Executor<'_> {
                 let is_entered = !self.earlier.was_inside(&label);
                 let is_over = match condition {
                     _ if is_entered => Some(false),
-                    Some(condition) => match self.scope.eval(condition) {
-                        Ok(Value::Bool(truth)) => Some(truth),
-                        Ok(_) | Err(_) => None,
+                    Some(condition) => match self.holds_exactly(line, condition, "Until", condition_text) {
+                        Ok(is_over) => is_over,
+                        Err(over) => return over,
                     },
                     None => judge(condition_text, &self.scope, self.last_words().as_deref()),
                 };
