@@ -14,7 +14,7 @@ use crate::host::skills::known::KnownSkills;
 use crate::host::text::text_hash;
 use crate::lang::program::{FrontMatter, Program, Signature};
 use crate::lang::source::skill::{FILE_NAME, SCHEME};
-use crate::lang::{ImportRequest, LoadOptions, Loaded, Readings, SourceText, load, load_again, load_settings};
+use crate::lang::{Fields, ImportRequest, LoadOptions, Loaded, Readings, SourceText, load, load_again, load_settings};
 use crate::span::Sources;
 
 /// All texts of a program: enough to load it again without any file.
@@ -59,6 +59,8 @@ pub struct KnownTools<'a> {
     pub are_more: bool,
     /// What rules may name besides ([`LoadOptions::others`]).
     pub others: &'a [Arc<str>],
+    /// The fields of what they give back ([`LoadOptions::fields`]).
+    pub fields: Option<&'a Fields>,
     /// The skills that it may name; none: it names them by paths.
     pub skills: Option<&'a KnownSkills>,
 }
@@ -70,13 +72,21 @@ pub struct ToolInventory {
     pub signatures: Vec<Signature>,
     pub are_more: bool,
     pub others: Vec<Arc<str>>,
+    pub fields: Fields,
     pub skills: KnownSkills,
 }
 
 impl<'a> From<&'a ToolInventory> for KnownTools<'a> {
     fn from(tools: &'a ToolInventory) -> KnownTools<'a> {
-        let ToolInventory { signatures, are_more, others, skills } = tools;
-        KnownTools { signatures, are_more: *are_more, others, skills: Some(skills) }
+        let ToolInventory { signatures, are_more, others, fields, skills } = tools;
+        KnownTools { signatures, are_more: *are_more, others, fields: Some(fields), skills: Some(skills) }
+    }
+}
+
+impl<'a> From<KnownTools<'a>> for LoadOptions<'a> {
+    fn from(tools: KnownTools<'a>) -> LoadOptions<'a> {
+        let KnownTools { signatures: tools, are_more: open_world, others, fields, .. } = tools;
+        LoadOptions { tools, open_world, others, fields }
     }
 }
 
@@ -178,8 +188,7 @@ fn load_by(
     known: KnownTools<'_>,
     follow: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
 ) -> (Loaded, Readings) {
-    let options = LoadOptions { tools: known.signatures, open_world: known.are_more, others: known.others };
-    let (mut loaded, readings) = load_again(before, roots, follow, &options);
+    let (mut loaded, readings) = load_again(before, roots, follow, &known.into());
     let sources = &loaded.program.sources;
     loaded.diagnostics.retain(|finding| library::concerns_author(finding, sources));
     (loaded, readings)

@@ -50,6 +50,13 @@ pub(crate) fn question_of(asker: &str, question: &str) -> String {
     format!("The {asker} asks: {question}")
 }
 
+/// The first of a list, and how many more there are: `a, b and 3 more`.
+pub(crate) fn first_few(items: &[String], n_shown: usize) -> String {
+    let (shown, rest) = items.split_at(n_shown.min(items.len()));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    shown.join(", ") + &more
+}
+
 /// An id that nobody else gives: 128 random bits. Not for what must not be guessed.
 pub(crate) fn unique() -> Arc<str> {
     format!("{:032x}", fastrand::u128(..)).into()

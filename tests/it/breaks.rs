@@ -1,7 +1,7 @@
 //! Slips that authors make, one at a time, in a program that has none: each is found, by the finding that leads to it.
 
 use playhouse::lang::program::{Parameter, Signature, Type};
-use playhouse::lang::{LoadOptions, SourceText, load};
+use playhouse::lang::{Fields, LoadOptions, SourceText, load};
 
 const PROGRAM: &str = "# Tea shop
 
@@ -44,7 +44,7 @@ Answers customers.
 ";
 
 /// What is written instead of what, and the finding.
-const BREAKS: [(&str, &str, &str); 36] = [
+const BREAKS: [(&str, &str, &str); 39] = [
     ("= MayComeBack($item)", "= MayComeBak($item)", "unknown-callee"),
     ("= MayComeBack($item)", "= MayComeBack($item, 3)", "wrong-arguments"),
     ("= MayComeBack($item)", "= MayComeBack(itm=$item)", "wrong-arguments"),
@@ -89,13 +89,17 @@ const BREAKS: [(&str, &str, &str); 36] = [
         "- Ask the user for $n:int\n- If $n is \"abc\"\n  - Say \"x\"\n- Return $refund",
         "never-equal",
     ),
+    ("- If $refund is 0", "- If $order is not found, return 0\n- If $refund is 0", "unquoted-word"),
+    ("- TakeBack($order_id)", "- Take back the order", "near-call"),
+    ("$order.items", "$order.itmes", "unknown-field"),
 ];
 
 fn findings(text: String) -> Vec<&'static str> {
     let id = Parameter { name: "order_id".into(), ty: Type::ANY, default: None, description: "".into(), span: None };
     let (parameters, summary) = (vec![id], "".into());
     let tools = [Signature { name: "GetOrder".into(), parameters, returns: Type::ANY, summary }];
-    let options = LoadOptions { tools: &tools, ..LoadOptions::default() };
+    let fields = Fields::from([("GetOrder".into(), vec!["items".into(), "state".into()])]);
+    let options = LoadOptions { tools: &tools, fields: Some(&fields), ..LoadOptions::default() };
     let root = SourceText { name: "shop.md".to_owned(), text };
     let loaded = load(vec![root], &mut |_| Err("nothing".to_owned()), &options);
     loaded.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()

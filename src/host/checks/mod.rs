@@ -18,10 +18,9 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::monitor::Monitor;
 use crate::host::checks::past::Past;
-use crate::host::program::ToolInventory;
+use crate::host::program::{KnownTools, ToolInventory};
 use crate::host::resource::prices::PriceTable;
 use crate::host::travel::Run;
-use crate::lang::LoadOptions;
 use crate::lang::evaluation::checks::Written;
 use crate::lang::program::Program;
 use crate::span::FileId;
@@ -77,7 +76,7 @@ impl Checks {
         tools: &ToolInventory,
         read: &mut ReadSchema<'_>,
     ) -> Result<Checks, Vec<Diagnostic>> {
-        let world = LoadOptions { tools: &tools.signatures, open_world: tools.are_more, others: &tools.others };
+        let world = KnownTools::from(tools).into();
         let (mut monitors, mut findings) = (Vec::with_capacity(written.len()), Vec::new());
         for mut written in written {
             findings.extend(written.check.resolve(program, &world));

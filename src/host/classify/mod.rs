@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::host::llm::LeftOver;
-use crate::host::text::{cut, one_line};
+use crate::host::text::{cut, first_few, one_line};
 use crate::lang::program::{Program, Trigger, TriggerKind};
 use crate::vm::protocol::{Question, Verdict};
 
@@ -71,16 +71,12 @@ pub fn never_judged(program: &Program, classifier: &dyn TriggerClassifier) -> Op
     let unjudged = semantic_triggers(program).filter(|trigger| classifier.abstains(&trigger.text));
     let told = unjudged.map(|trigger| format!("{} ({})", program.trigger_name(trigger.id), words(trigger)));
     let told: Vec<String> = told.collect();
-    let more = match told.len().saturating_sub(MAX_SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     (!told.is_empty()).then(|| {
         format!(
-            "classifier {} cannot judge these triggers, so they never fire: {}{more}; a model can: --classifier model, or \
+            "classifier {} cannot judge these triggers, so they never fire: {}; a model can: --classifier model, or \
              model:ID",
             classifier.id(),
-            told[..told.len().min(MAX_SHOWN)].join(", ")
+            first_few(&told, MAX_SHOWN)
         )
     })
 }

@@ -34,7 +34,8 @@ use crate::vm::protocol::settings::Settings;
 /// What the compiler needs to know of all tools.
 pub fn inventory(registry: &Registry) -> ToolInventory {
     let signatures = registry.signatures().iter().map(|tool| tool.signature.clone()).collect();
-    ToolInventory { signatures, are_more: false, others: registry.others(), ..ToolInventory::default() }
+    let (others, fields) = (registry.others(), registry.fields());
+    ToolInventory { signatures, are_more: false, others, fields, ..ToolInventory::default() }
 }
 
 /// The same of all tools and skills that a program is opened with.

@@ -185,6 +185,15 @@ impl Tool for Canned {
         self.signature.clone()
     }
 
+    /// Those of all its answers together.
+    fn fields(&self) -> Option<Vec<Arc<str>>> {
+        let outcomes = self.conditional.iter().map(|(_, outcome)| outcome).chain(&self.in_order);
+        let maps = outcomes.filter_map(|outcome| {
+            if let ToolOutcome::Value(Value::Map(members)) = outcome { Some(members.keys().cloned()) } else { None }
+        });
+        Some(maps.flatten().collect())
+    }
+
     fn is_recorded(&self) -> bool {
         false
     }

@@ -133,6 +133,11 @@ pub trait Tool: Send + Sync {
         check_arguments(&self.signature().signature, arguments)
     }
 
+    /// The fields of what it gives back, as far as they are declared; none: they are not known.
+    fn fields(&self) -> Option<Vec<Arc<str>>> {
+        None
+    }
+
     /// How long a call may take, with all its attempts.
     fn timeout(&self) -> Duration {
         Duration::from_secs(60)

@@ -20,6 +20,7 @@ use crate::host::tool::arguments::describe_faults;
 use crate::host::tool::policy::Policies;
 use crate::host::tool::recorded;
 use crate::host::tool::{ArgumentFault, BegunCall, CallContext, Tool, ToolOutcome};
+use crate::lang::Fields;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallOutcome, EffectClass, EndedCall, StartCall, ToolSignature};
 
@@ -176,6 +177,13 @@ impl Registry {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         let collect = || tools.entries.values().map(|entry| entry.signature.clone()).collect();
         tools.signatures.get_or_init(collect).clone()
+    }
+
+    /// The fields of what the tools give back, as far as they are declared.
+    pub fn fields(&self) -> Fields {
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let declared = |entry: &Entry| guarded(|| entry.tool.fields()).ok().flatten();
+        tools.entries.iter().filter_map(|(name, entry)| Some((name.clone(), declared(entry)?))).collect()
     }
 
     /// What rules for tools may name besides: tools that the policies deny, and what [`Registry::expect`] was told of.

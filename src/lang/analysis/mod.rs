@@ -7,13 +7,10 @@ pub mod diff;
 pub mod explain;
 pub mod inlining;
 pub mod layout;
-mod line_checks;
 pub mod mutate;
 mod names;
 mod reachable;
 pub mod tail_calls;
-mod trigger_checks;
-mod unused;
 
 use std::borrow::Borrow;
 use std::sync::{Arc, OnceLock};

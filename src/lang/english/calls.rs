@@ -62,7 +62,7 @@ pub(crate) fn read_call<'a>(line: Phrase<'a>, result: Option<Target>, around: Su
 }
 
 /// Without the verb of a call, and what it says is called.
-fn strip_verb(line: Phrase<'_>) -> Option<Phrase<'_>> {
+pub(crate) fn strip_verb(line: Phrase<'_>) -> Option<Phrase<'_>> {
     const VERBS: [&str; 13] = [
         "call",
         "run",

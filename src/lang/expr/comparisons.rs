@@ -205,6 +205,27 @@ pub(super) const JUDGEMENTS: &str = "acceptable angry annoyed appropriate bad bi
     suitable suspicious too unclear unhappy unlikely unreasonable unsafe unsure upset urgent useful vague valid \
     weak well wrong";
 
+/// Words that ask whether something is there and may be the name of a state, too (`If $room is not available`): they are read
+/// as texts, which is told. Beside each stands the word that asks.
+pub(crate) const EXISTENCE: &[(&str, &str)] = &[
+    ("found", "provided"),
+    ("available", "provided"),
+    ("present", "provided"),
+    ("defined", "provided"),
+    ("specified", "provided"),
+    ("supplied", "provided"),
+    ("entered", "provided"),
+    ("located", "provided"),
+    ("existing", "provided"),
+    ("existent", "provided"),
+    ("absent", "missing"),
+    ("unavailable", "missing"),
+    ("undefined", "missing"),
+    ("unspecified", "missing"),
+    ("nonexistent", "missing"),
+    ("nil", "missing"),
+];
+
 /// Words that no name of a state or kind begins with.
 pub(super) const NO_TEXT: &str = "a about after all almost already also always among an and any anything around as at be because been before \
     being but by can cannot could did do does done each either enough every everything exactly few for from \

@@ -15,7 +15,7 @@ mod skill_runs;
 mod skills;
 mod steps;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
@@ -54,7 +54,12 @@ pub struct LoadOptions<'a> {
     /// What rules for tools may name besides: tools that are there and cannot be called, and beginnings of names
     /// (`files.*`) that are known only at run time.
     pub others: &'a [Arc<str>],
+    /// The fields of what tools give back, as far as they are declared. There may be more.
+    pub fields: Option<&'a Fields>,
 }
+
+/// By the name of a tool the fields of what it gives back.
+pub type Fields = BTreeMap<Arc<str>, Vec<Arc<str>>>;
 
 /// What `lower` gives: the program, and what the checks need besides it.
 pub(crate) struct Lowered {

@@ -8,7 +8,7 @@ use playhouse_ide::{Tools, View};
 use crate::diagnostic::Diagnostic;
 use crate::host::config::Environment;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};
-use crate::host::program::{ToolInventory, load_roots_again, read_roots};
+use crate::host::program::{KnownTools, ToolInventory, load_roots_again, read_roots};
 use crate::lang::program::Program;
 use crate::lang::{LoadOptions, Readings, SourceText};
 use crate::serve::lsp::documents::{Document, Documents, Text};
@@ -129,8 +129,7 @@ impl Loaded {
 
     /// With which names it was loaded beside its own.
     pub(super) fn world(&self) -> LoadOptions<'_> {
-        let ToolInventory { signatures, are_more, others, .. } = &self.survey.inventory;
-        LoadOptions { tools: signatures, open_world: *are_more, others }
+        KnownTools::from(&self.survey.inventory).into()
     }
 
     /// Whether both begin with the same file.

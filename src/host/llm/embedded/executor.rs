@@ -8,12 +8,12 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::host::llm::TurnAsData;
+use crate::lang::expr::Expr;
 use crate::lang::expr::template::{Part, scan_text};
 use crate::lang::program::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
 use crate::value::Value;
 use crate::vm::protocol::{ChatMessage, Finish, ReplyEnd, USER_MESSAGE};
-use crate::vm::variables::fault::EvalFault;
 
 use super::earlier::{Earlier, OwnLine};
 use super::english::{name_words, one_line, strip, strip_any, without_end};
@@ -159,9 +159,9 @@ impl<'a> Executor<'a> {
         match &line.kind {
             StepKind::Branch { arm, condition } => {
                 let holds = match condition {
-                    Some(condition) => match self.scope.eval(condition) {
-                        Ok(Value::Bool(truth)) => truth,
-                        cannot => return self.no_truth(line, cannot),
+                    Some(condition) => match self.holds_exactly(line, condition) {
+                        Ok(holds) => holds,
+                        Err(over) => return over,
                     },
                     None if *arm == Arm::Else => true,
                     None => self.holds(line, condition_of(text)),
@@ -205,11 +205,16 @@ impl<'a> Executor<'a> {
         judged.unwrap_or_else(|| self.counts_as_false(line))
     }
 
-    /// An exact condition that is not true or false: what is not known must not pass for a no, for it may guard something.
-    pub(super) fn no_truth(&mut self, line: &Step, value: Result<Value, EvalFault>) -> Next {
-        let why = || value.map_or_else(|fault| fault.to_string(), |value| phrases::no_truth(value.kind()));
-        let why = self.missing(line).unwrap_or_else(why);
-        self.stop(line, Some(why))
+    /// Whether an exact condition holds; where it is neither true nor false the reply is over: what is not known must not
+    /// pass for a no, for it may guard something.
+    pub(super) fn holds_exactly(&mut self, line: &Step, condition: &Expr) -> Result<bool, Next> {
+        let why = match self.scope.eval(condition) {
+            Ok(Value::Bool(truth)) => return Ok(truth),
+            Ok(value) => phrases::no_truth(value.kind()),
+            Err(fault) => fault.to_string(),
+        };
+        let why = self.missing(line).unwrap_or(why);
+        Err(self.stop(line, Some(why)))
     }
 
     /// Tells that nobody here can judge a condition.

@@ -42,9 +42,9 @@ impl Executor<'_> {
                 _ => self.goes_on_once(line, n_rounds),
             },
             Loop::While { condition } => match condition {
-                Some(condition) => match self.scope.eval(condition) {
-                    Ok(Value::Bool(truth)) => truth,
-                    cannot => return self.no_truth(line, cannot),
+                Some(condition) => match self.holds_exactly(line, condition) {
+                    Ok(holds) => holds,
+                    Err(over) => return over,
                 },
                 None => match strip_any(text, WHILES) {
                     Some(condition) => self.holds(line, condition),
@@ -57,9 +57,9 @@ impl Executor<'_> {
                 let is_entered = !self.earlier.was_inside(&label);
                 let is_over = match condition {
                     _ if is_entered => Some(false),
-                    Some(condition) => match self.scope.eval(condition) {
-                        Ok(Value::Bool(truth)) => Some(truth),
-                        cannot => return self.no_truth(line, cannot),
+                    Some(condition) => match self.holds_exactly(line, condition) {
+                        Ok(is_over) => Some(is_over),
+                        Err(over) => return over,
                     },
                     None => judge(condition_text, &self.scope, self.last_words().as_deref()),
                 };

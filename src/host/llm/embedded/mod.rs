@@ -32,6 +32,7 @@ use tokio::task::JoinError;
 
 use crate::host::library::is_library;
 use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, TurnAsData};
+use crate::host::text::first_few;
 use crate::lang::program::{Arm, Mode, Playbook, Program, Step, StepKind};
 use crate::vm::protocol::{ReplyEnd, Usage};
 
@@ -107,12 +108,10 @@ pub fn beyond(program: &Program) -> Option<String> {
         found.extend((!step.explicit && in_words(step)).then(|| format!("{}:{}", playbook.name, step.label)));
         (n + 1, found)
     });
-    let more = found.len().saturating_sub(MAX_SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let shown = found.iter().take(MAX_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     (!found.is_empty()).then(|| {
         format!(
-            "the embedded model understands free words only in part; of {n_lines} lines it may leave out {shown}{more}"
+            "the embedded model understands free words only in part; of {n_lines} lines it may leave out {}",
+            first_few(&found, MAX_SHOWN)
         )
     })
 }

@@ -152,6 +152,12 @@ impl Tool for CommandTool {
         self.signature.clone()
     }
 
+    fn fields(&self) -> Option<Vec<Arc<str>>> {
+        let response = self.config.command(&self.command)?.response.as_ref()?;
+        let fields = response.ty.fields(&self.config.types)?;
+        Some(fields.iter().map(|field| field.name.clone()).collect())
+    }
+
     fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
         let is_taken = |name: &str| self.takes_members || name == WHOLE && self.description().is_some();
         let unknown = arguments.keys().filter(|name| !is_taken(name));

@@ -11,7 +11,7 @@ use crate::host::sandbox::policy::{Limits, Policy};
 use crate::host::sandbox::{Available, Ended, Finished, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::host::skills::options::SkillsOptions;
-use crate::host::text::shorten;
+use crate::host::text::{first_few, shorten};
 use crate::host::tool::arguments::{check_arguments, parameter, tool};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::TypeKind;
@@ -166,13 +166,11 @@ fn told(finished: &Finished, time: Duration) -> Value {
 
 /// That a command has changed what it must not.
 fn refused(finished: &Finished) -> String {
-    let named: Vec<_> = finished.changed.iter().take(MAX_NAMED).map(|path| format!("`{path}`")).collect();
-    let more = finished.changed.len().saturating_sub(MAX_NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let changed: Vec<String> = finished.changed.iter().map(|path| format!("`{path}`")).collect();
     let wrote = shorten(finished.stdout.text.trim_end(), MAX_SHOWN);
     format!(
-        "the command changed {}{more}: files and folders of the working directory that begin with a dot are reserved. \
-         What it did was not undone; look at it and undo it. It wrote: {wrote}",
-        named.join(", ")
+        "the command changed {}: files and folders of the working directory that begin with a dot are reserved. What \
+         it did was not undone; look at it and undo it. It wrote: {wrote}",
+        first_few(&changed, MAX_NAMED)
     )
 }

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::diagnostic::{Diagnostic, Severity, render};
 use crate::host::launch::{Choices, Launch, surveyed};
-use crate::host::program::ToolInventory;
+use crate::host::program::KnownTools;
 use crate::lang::LoadOptions;
 use crate::lang::analysis::explain::explain_with;
 use crate::lang::files::case::Case;
@@ -130,8 +130,8 @@ fn check_cases(
         let surveyed_program = Launch::new(workshop(console), choices).survey(&[path.with_file_name(program)]);
         findings.extend(match &surveyed_program {
             Ok((equipment, loaded)) => {
-                let ToolInventory { signatures, are_more, others, .. } = surveyed(equipment);
-                let world = LoadOptions { tools: &signatures, open_world: are_more, others: &others };
+                let tools = surveyed(equipment);
+                let world = KnownTools::from(&tools).into();
                 read.held_against(Ok((&loaded.program, &loaded.diagnostics)), &world)
             }
             Err(error) => read.held_against(Err(&error.to_string()), &LoadOptions::default()),

@@ -1,13 +1,23 @@
 //! Finds what is wrong or doubtful in a program (spec `language.md`, "Diagnostics").
 
+mod fields;
+mod lines;
+mod near_calls;
+mod triggers;
+mod unquoted;
+mod unused;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::analysis::Analysis;
 use crate::analysis::CALL_CIRCLE;
 use crate::analysis::call_graph::{call_cycles, endless_circles};
-use crate::analysis::line_checks::check_lines;
-use crate::analysis::trigger_checks::check_triggers;
-use crate::analysis::unused::check_unused;
+use crate::analysis::checks::fields::check_fields;
+use crate::analysis::checks::lines::check_lines;
+use crate::analysis::checks::near_calls::check_near_calls;
+use crate::analysis::checks::triggers::check_triggers;
+use crate::analysis::checks::unquoted::check_unquoted;
+use crate::analysis::checks::unused::check_unused;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
 use crate::english::callables::{Callable, Meaning, Names};
@@ -55,6 +65,9 @@ pub(crate) fn check(
     check_triggers(program, &mut diagnostics);
     check_unused(program, &mut diagnostics);
     check_lines(program, alone, &mut diagnostics);
+    check_unquoted(program, &mut diagnostics);
+    check_near_calls(program, &mut diagnostics);
+    check_fields(program, options.fields, &mut diagnostics);
     diagnostics.extend(alone.iter().flat_map(|alone| alone.found.iter().cloned()));
     diagnostics
 }

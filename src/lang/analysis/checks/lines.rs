@@ -20,19 +20,20 @@ pub(crate) fn check_lines(program: &Program, alone: &[&Alone], diagnostics: &mut
         let playbooks: Vec<&Playbook> = agent.playbooks.iter().map(|id| program.playbook(*id)).collect();
         Variables::new(agent, &playbooks, alone).check(&playbooks, diagnostics);
         for playbook in playbooks {
-            let compared = playbook.steps.iter().filter_map(|step| Some((step.kind.condition()?, step.span)));
-            let watched = playbook.triggers.iter().filter_map(|trigger| {
-                if let TriggerKind::Condition(condition) = &trigger.kind {
-                    Some((condition, trigger.span))
-                } else {
-                    None
-                }
-            });
-            for (condition, place) in compared.chain(watched) {
+            for (condition, place) in conditions(playbook) {
                 never_equal(playbook, agent, condition, place, diagnostics);
             }
         }
     }
+}
+
+/// The exact conditions of lines and triggers, each with the place of its line or trigger.
+pub(super) fn conditions(playbook: &Playbook) -> impl Iterator<Item = (&Expr, Span)> {
+    let compared = playbook.steps.iter().filter_map(|step| Some((step.kind.condition()?, step.span)));
+    let watched = playbook.triggers.iter().filter_map(|trigger| {
+        if let TriggerKind::Condition(condition) = &trigger.kind { Some((condition, trigger.span)) } else { None }
+    });
+    compared.chain(watched)
 }
 
 /// The variables of an agent: those that something sets for certain, and in how many lines each is named.
@@ -120,14 +121,13 @@ impl<'a> Variables<'a> {
 fn never_equal(playbook: &Playbook, agent: &Agent, condition: &Expr, place: Span, diagnostics: &mut Vec<Diagnostic>) {
     condition.for_each(&mut |expr| {
         let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return };
-        let ExprKind::Reference(reference) = &plain(left).kind else { return };
+        let ExprKind::Reference(reference) = &without_case(left).kind else { return };
         if !reference.path.is_empty() {
             return;
         }
         let ty = playbook.type_of(agent, &reference.name).unwrap_or(Type::ANY);
         let choices = playbook.choices.get(&reference.name);
-        let values = if let ExprKind::List(items) = &right.kind { &items[..] } else { std::slice::from_ref(&**right) };
-        for value in values.iter().filter_map(|value| plain(value).as_constant()) {
+        for value in compared_with(right).iter().filter_map(|value| without_case(value).as_constant()) {
             if !can_be(ty, &value) {
                 let message = format!("`${}` is of type {ty}, so it is never {}", reference.name, value.to_json());
                 let warning = Diagnostic::warning("never-equal", place, message);
@@ -154,8 +154,14 @@ fn is_alike(one: &Value, other: &Value) -> bool {
     }
 }
 
+/// What a comparison compares with: several, or one.
+pub(super) fn compared_with(right: &Expr) -> &[Expr] {
+    let right = without_case(right);
+    if let ExprKind::List(items) = &right.kind { items } else { std::slice::from_ref(right) }
+}
+
 /// What is compared, whatever its case.
-fn plain(expr: &Expr) -> &Expr {
+pub(super) fn without_case(expr: &Expr) -> &Expr {
     if let ExprKind::Unary(crate::expr::UnaryOperator::Lowercase, inner) = &expr.kind { inner } else { expr }
 }
 

@@ -1,0 +1,120 @@
+//! Fields that the result of a call is not declared to have: `$booking.statte`, where `desk.find` gives a `state`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::Spelling;
+use crate::expr::{ExprKind, scan_reference};
+use crate::lower::Fields;
+use crate::program::{Agent, CallSite, Mode, Playbook, Program, Returned, StepKind};
+use crate::span::Span;
+use crate::value::{PathStep, Value};
+
+/// Adds a warning for each that is nearly the name of one that is declared. A result may have more fields than were declared,
+/// so a name that is like none of them is no finding.
+pub(super) fn check_fields(program: &Program, tools: Option<&Fields>, diagnostics: &mut Vec<Diagnostic>) {
+    let spelling = Spelling::default();
+    for agent in &program.agents {
+        let results = results_of(program, agent, tools);
+        if results.is_empty() {
+            continue;
+        }
+        for playbook in agent.playbooks.iter().map(|id| program.playbook(*id)) {
+            let lines = playbook.steps.iter().map(|step| step.span);
+            for place in lines.chain(playbook.triggers.iter().map(|trigger| trigger.span)) {
+                for (name, field, span) in fields_in(program.sources.text(place), place) {
+                    let Some(Known { callee, fields }) = results.get(&*name) else { continue };
+                    let known = || fields.iter().map(|field| &**field);
+                    let Some(meant) = spelling.nearest(&field, known()).filter(|_| known().all(|it| it != &*field))
+                    else {
+                        continue;
+                    };
+                    let message = format!("`{callee}` gives no field `{field}`, as far as its result is declared");
+                    let warning = Diagnostic::warning("unknown-field", span, message);
+                    diagnostics.push(warning.with_fix(format!("write `{meant}`"), span, meant));
+                }
+            }
+        }
+    }
+}
+
+/// What is known of a variable: what gives it, and which fields that has.
+struct Known<'a> {
+    callee: &'a str,
+    fields: BTreeSet<Arc<str>>,
+}
+
+/// The variables of an agent that nothing sets but calls whose results are known.
+fn results_of<'a>(program: &'a Program, agent: &'a Agent, tools: Option<&Fields>) -> HashMap<&'a str, Known<'a>> {
+    let (mut results, mut others) = (HashMap::<&str, Known<'_>>::new(), BTreeSet::new());
+    let is_set = |value: &Option<Value>| value.as_ref().is_some_and(|value| *value != Value::Null);
+    others.extend(agent.variables.iter().filter(|known| is_set(&known.value)).map(|variable| &*variable.name));
+    for playbook in agent.playbooks.iter().map(|id| program.playbook(*id)) {
+        others.extend(playbook.parameters.iter().map(|parameter| &*parameter.name));
+        for step in &playbook.steps {
+            for target in step.kind.targets() {
+                let call = if let StepKind::Call(call) = &step.kind { Some(call) } else { None };
+                match call.and_then(|call| Some((call, fields_of(program, call, tools)?))) {
+                    Some((call, fields)) => {
+                        let known = Known { callee: &call.callee, fields: BTreeSet::new() };
+                        results.entry(&target.name).or_insert(known).fields.extend(fields);
+                    }
+                    None => {
+                        others.insert(&*target.name);
+                    }
+                }
+            }
+        }
+    }
+    results.retain(|name, _| !others.contains(name));
+    results
+}
+
+/// The fields of what a call gives back, as far as they are known.
+fn fields_of(program: &Program, call: &CallSite, tools: Option<&Fields>) -> Option<Vec<Arc<str>>> {
+    if let Some(id) = call.playbook {
+        return returned_fields(program.playbook(id));
+    }
+    let is_plan = program.plans.iter().any(|plan| plan.name == call.callee);
+    tools?.get(&call.callee).filter(|_| !is_plan).cloned()
+}
+
+/// The fields of what a playbook returns, if every line that returns something has a map there.
+fn returned_fields(playbook: &Playbook) -> Option<Vec<Arc<str>>> {
+    let mut fields = Vec::new();
+    for step in playbook.steps.iter().filter(|_| playbook.mode == Mode::Steps) {
+        let StepKind::Return(returned) = &step.kind else { continue };
+        match returned {
+            Returned::Nothing => {}
+            Returned::Value(value) => {
+                if let ExprKind::Map(members) = &value.kind {
+                    fields.extend(members.iter().map(|(name, _)| name.clone()));
+                } else if value.as_constant() != Some(Value::Null) {
+                    return None;
+                }
+            }
+            Returned::Call(_) | Returned::Words => return None,
+        }
+    }
+    (!fields.is_empty()).then_some(fields)
+}
+
+/// The first fields of the variables that a text names, each with its place: `$booking.state`.
+fn fields_in(text: &str, place: Span) -> Vec<(Arc<str>, Arc<str>, Span)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(next) = text[at..].find('$') {
+        at += next;
+        let Some((reference, length)) = scan_reference(&text[at..]).filter(|_| !text[at..].starts_with("$$")) else {
+            at += if text[at..].starts_with("$$") { 2 } else { 1 };
+            continue;
+        };
+        if let Some(PathStep::Member(field)) = reference.path.first() {
+            let start = place.start as usize + at + 1 + reference.name.len() + 1;
+            found.push((reference.name, field.clone(), Span::new(place.file, start, start + field.len())));
+        }
+        at += length;
+    }
+    found
+}
