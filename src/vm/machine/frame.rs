@@ -102,6 +102,8 @@ pub(crate) struct LineState {
     pub(crate) left_to_model: bool,
     /// The model is to be asked here, whatever has been done: something after this line went wrong.
     pub(crate) ask_model: bool,
+    /// The interpreter has said the line's text, and the model is asked here all the same: what it says now is new.
+    pub(crate) is_said: bool,
     /// The model did something on the line.
     pub(crate) touched: bool,
     /// A reply has named the line, whatever it did there.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use playhouse_lang::program::flow_graph::Node;
-use playhouse_lang::program::{Mode, PlaybookId};
+use playhouse_lang::program::{Mode, PlaybookId, StepKind};
 
 use crate::calls::call::CallState;
 use crate::machine::frame::{Frame, LineState, PlaybookFrame, n_frames};
@@ -161,9 +161,16 @@ impl Interpreter {
 
     /// A return did not come about: the model is asked at the line the pointer stands on.
     fn ask_again(&mut self) {
+        let frame = self.stack.top();
+        let is_text = |step| matches!(self.stack.body(frame).step(step).kind, StepKind::Say { literal: Some(_) });
+        let is_said = frame.here.performed.is_some() && frame.pointer.is_some_and(is_text);
         let frame = self.stack.top_mut();
         frame.core.phase = Phase::Ready;
-        frame.ask_model_again();
+        match is_said {
+            // Nothing is said twice.
+            true => (frame.here.is_said, frame.here.ask_model) = (true, true),
+            false => frame.ask_model_again(),
+        }
     }
 
     /// A return did not come about, for it was a mistake, of which the model is told.

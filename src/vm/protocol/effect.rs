@@ -124,6 +124,8 @@ pub struct TurnData {
     pub playbook: PlaybookId,
     /// The line to go on from; none in goal mode.
     pub pointer: Option<StepId>,
+    /// The interpreter has said that line's text, and the reply goes on after it.
+    pub is_said: bool,
     /// The caller's playbook and line, where the playbook runs inside that line: the reply names its lines
     /// `03>01`, and goes on with those of the caller.
     pub inside: Option<(PlaybookId, StepId)>,

@@ -24,6 +24,7 @@ impl TurnStep<'_> {
         let frame = stack.top();
         let body = stack.body(frame);
         let is_said = frame.here.performed.is_some()
+            && !frame.here.is_said
             && frame.pointer.is_some_and(|step| matches!(body.step(step).kind, StepKind::Say { literal: Some(_) }));
         let waits_for_turn = |call: &QueuedCall| {
             (matches!(call.callee, Callee::Playbook(_)) || call.is_waiting()) && call.result_name.is_some()

@@ -49,7 +49,7 @@ impl Machine {
             inside.is_told = true;
             (frame.playbook, inside.region.line)
         });
-        let (playbook, pointer) = (frame.executed(), frame.location().step());
+        let (playbook, pointer, is_said) = (frame.executed(), frame.location().step(), frame.here.is_said);
         let chat_owner = stack.chat_owner_mut();
         let delay_ms = std::mem::take(&mut chat_owner.delay_ms);
         let told = std::mem::take(&mut chat_owner.told);
@@ -71,6 +71,7 @@ impl Machine {
         let data = TurnData {
             playbook,
             pointer,
+            is_said,
             inside,
             variables,
             user: told.last_words().cloned(),

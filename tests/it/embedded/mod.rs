@@ -38,6 +38,7 @@ impl Chat {
         let data = TurnData {
             playbook: playbook.id,
             pointer: playbook.steps.first().map(|step| step.id),
+            is_said: false,
             inside: None,
             variables: variables.to_vec(),
             user: None,

@@ -23,6 +23,7 @@ fn turn(line: &str) -> TurnAsData {
     let data = TurnData {
         playbook: playbook.id,
         pointer: playbook.steps.first().map(|step| step.id),
+        is_said: false,
         inside: None,
         variables: Vec::new(),
         user: None,

@@ -178,6 +178,9 @@ impl<'a> Executor<'a> {
             StepKind::Call(site) => self.act_call(line, site, text),
             StepKind::Assign { target, value } => self.act_assign(line, target, value.as_ref(), text),
             StepKind::Ask { targets } => self.act_ask(line, targets, text),
+            StepKind::Say { literal: Some(_) } if self.turn.data.is_said && self.turn.data.pointer == Some(line.id) => {
+                Next::Done
+            }
             StepKind::Say { literal: Some(literal) } => {
                 let is_there = |part| match part {
                     Part::Reference { reference, braced: true, .. } => self.scope.told(&reference).is_some(),
