@@ -57,15 +57,18 @@ impl TurnStep<'_> {
                     match self.interpreter.stack.speak_reference(&reference, braced, &source) {
                         Spoken::Text(piece) => text.push_str(&piece),
                         // A user never reads a name in place of its value.
-                        Spoken::Unknown if braced => {
+                        Spoken::Unknown(fault) if braced => {
                             self.speak(text);
+                            if let EvalFault::NoStep { .. } = fault {
+                                return Err(TurnOver::Mistaken(format!("`{source}` in `say`: {fault}")));
+                            }
                             return Err(TurnOver::Mistaken(format!(
                                 "`{source}` in `say` is not a visible variable; say it in other words, or `{{$${}}}` for the \
                                  name itself",
                                 reference.name
                             )));
                         }
-                        Spoken::Unknown => {
+                        Spoken::Unknown(_) => {
                             text.push_str(&source);
                             let cause =
                                 format!("`{source}` in `say` is not a visible variable; it was said as written");
@@ -205,8 +208,8 @@ impl Interpreter {
                     match self.stack.speak_reference(&reference, braced, &source) {
                         Spoken::Text(piece) => said.push_str(&piece),
                         Spoken::Pending(name) => return Err(EvalFault::Unset(name)),
-                        Spoken::Unknown if braced => return Err(EvalFault::Unset(reference.name)),
-                        Spoken::Unknown => said.push_str(&source),
+                        Spoken::Unknown(fault) if braced => return Err(fault),
+                        Spoken::Unknown(_) => said.push_str(&source),
                     }
                 }
             }

@@ -105,7 +105,7 @@ impl Stack {
             // `$name.Then` is a name and the next sentence.
             Err(EvalFault::NoStep { .. }) if !braced => {
                 let mut shorter = reference.clone();
-                let Some(last) = shorter.path.pop() else { return Spoken::Unknown };
+                let Some(last) = shorter.path.pop() else { return Spoken::Unknown(EvalFault::Unset(shorter.name)) };
                 let rest = match &last {
                     PathStep::Member(name) => format!(".{name}"),
                     PathStep::Index(index) => format!("[{index}]"),
@@ -113,10 +113,10 @@ impl Stack {
                 let source = source.strip_suffix(&rest).unwrap_or(source);
                 match self.speak_reference(&shorter, false, source) {
                     Spoken::Text(text) => Spoken::Text(text + &rest),
-                    other @ (Spoken::Pending(_) | Spoken::Unknown) => other,
+                    other @ (Spoken::Pending(_) | Spoken::Unknown(_)) => other,
                 }
             }
-            Err(_) => Spoken::Unknown,
+            Err(fault) => Spoken::Unknown(fault),
         }
     }
 }
@@ -127,6 +127,6 @@ pub(crate) enum Spoken {
     Text(String),
     /// A result that is on its way.
     Pending(Arc<str>),
-    /// Nothing known.
-    Unknown,
+    /// Nothing known, and why.
+    Unknown(EvalFault),
 }
