@@ -25,21 +25,26 @@ impl Executor<'_> {
             (Next::Go(self.edge(line.id, EdgeKind::Then)), Next::Go(self.edge(line.id, EdgeKind::Else)));
         let goes_on = match header {
             Loop::ForEach { variable, list } => {
-                let items = list.as_ref().and_then(|list| self.scope.eval(list).ok());
-                let Some(Value::List(items)) = items else {
-                    let missing = self.missing(line);
-                    self.admit(line, missing.as_deref().unwrap_or(phrases::cannot(Instead::LeaveOut)));
+                let Some(list) = list else {
+                    self.admit(line, phrases::cannot(Instead::LeaveOut));
                     self.name(line.id);
                     return after;
+                };
+                let items = match self.scope.eval(list) {
+                    Ok(Value::List(items)) => items,
+                    Ok(value) => return self.stop(line, Some(phrases::no_list(value.kind()))),
+                    Err(fault) => return self.stop(line, self.missing(line).or(Some(fault.to_string()))),
                 };
                 if let Some(item) = items.get(n_rounds) {
                     self.set(line, variable, item.clone());
                 }
                 n_rounds < items.len()
             }
-            Loop::Repeat { count: times } => match times.as_ref().and_then(|times| self.scope.eval(times).ok()) {
-                Some(Value::Int(times)) => i64::try_from(n_rounds).is_ok_and(|n_rounds| n_rounds < times),
-                _ => self.goes_on_once(line, n_rounds),
+            Loop::Repeat { count: None } => self.goes_on_once(line, n_rounds),
+            Loop::Repeat { count: Some(times) } => match self.scope.eval(times) {
+                Ok(Value::Int(times)) => i64::try_from(n_rounds).is_ok_and(|n_rounds| n_rounds < times),
+                Ok(value) => return self.stop(line, Some(phrases::no_count(value.kind()))),
+                Err(fault) => return self.stop(line, self.missing(line).or(Some(fault.to_string()))),
             },
             Loop::While { condition } => match condition {
                 Some(condition) => match self.holds_exactly(line, condition) {

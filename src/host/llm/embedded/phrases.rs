@@ -49,6 +49,16 @@ pub(super) fn no_truth(kind: &str) -> String {
     format!("the condition is {kind}, neither true nor false")
 }
 
+/// That what a loop goes through is something else.
+pub(super) fn no_list(kind: &str) -> String {
+    format!("this is {kind}, not a list")
+}
+
+/// That a number of rounds is something else.
+pub(super) fn no_count(kind: &str) -> String {
+    format!("the number of rounds is {kind}, not a whole number")
+}
+
 /// The same where nothing may be done without it.
 pub(super) fn stuck(missing: &str) -> String {
     format!("{missing}, and going on without it needs a language model")
