@@ -105,8 +105,8 @@ class Plugin:
         except (Cancelled, concurrent.futures.CancelledError, asyncio.CancelledError):
             self._fail(message, "the call was cancelled", "")
         except ToolError as error:
-            self._fail(message, str(error), error.detail)
-        except Exception as error:
+            self._fail(message, str(error), error.detail, retry=error.retry)
+        except (Exception, SystemExit) as error:
             _print_traceback(error)
             self._fail(message, str(error) or type(error).__name__, type(error).__name__)
         finally:
@@ -128,8 +128,11 @@ class Plugin:
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
             return self._loop
 
-    def _fail(self, message: Message, error: str, detail: str) -> None:
-        self._send(message, {"role": "system"}, "<class 'dict'>", {"error": error, "detail": detail})
+    def _fail(self, message: Message, error: str, detail: str, *, retry: bool = False) -> None:
+        # A message about text that cannot be sent may quote it.
+        error, detail = (text.encode(errors="backslashreplace").decode() for text in (error, str(detail)))
+        content = {"error": error, "detail": detail, **({"retry": True} if retry else {})}
+        self._send(message, {"role": "system"}, "<class 'dict'>", content)
 
     def _send(
         self,

@@ -56,6 +56,16 @@ async fn it_is_told_its_configuration_first_and_leaves_when_told() {
 }
 
 #[tokio::test]
+#[tokio::test]
+async fn a_failure_that_is_temporary_says_so() {
+    let demo =
+        Demo::new(r#"for retry in true '"yes"'; do next; fail busy "later\",\"retry\":$retry,\"x\":\""; done; next"#);
+    let plugin = demo.plugin();
+    assert_eq!(call(&plugin).await, Err("unavailable: busy: later".to_owned()));
+    assert_eq!(call(&plugin).await, Err("busy: later".to_owned()));
+    plugin.close().await;
+}
+
 async fn failures_and_news_belong_to_their_call() {
     let demo =
         Demo::new("next; tell one; tell two; fail 'no such book' 'isbn 3'; next; fail broken ''; next; answer 1");

@@ -15,6 +15,8 @@ import pytest
 from conftest import Server
 from playhouse_sdk import Call, Client, Tool, find_binary, tool
 from playhouse_sdk.serving import Plugin
+from playhouse_sdk.declaration import build
+from playhouse_sdk.pytest_plugin import Playhouse
 from playhouse_sdk.tools import tool_of
 
 
@@ -97,6 +99,28 @@ def test_the_traceback_is_shown_to_whoever_tries_a_plugin(folder: Path) -> None:
     first, place, *_, last, error = done.stderr.strip().splitlines()
     assert (first, last, error) == ("Traceback (most recent call last):", "KeyError: '4711'", "error: '4711': KeyError")
     assert place.strip().startswith("File ") and place.endswith(", in fail")
+
+def test_a_temporary_failure_is_tried_again(playhouse: Playhouse, folder: Path) -> None:
+    (folder / "twice.md").write_text(TWICE)
+    session = playhouse.session("twice.md", model="embedded", folder=folder)
+    assert session.value == "done at last"
+    assert (folder / "seen").exists()
+
+
+TWICE = """\
+---
+plugins: {orders: orders}
+---
+
+# Desk
+
+## Main
+
+### Steps
+
+- Return orders.twice()
+"""
+
 
 
 def test_a_declaration_of_yesterday_is_refused_and_mended(folder: Path) -> None:

@@ -104,6 +104,15 @@ async def late(call: Call) -> str:
     return "never"
 
 
+@tool(idempotent=True)
+def twice(call: Call) -> str:
+    seen = call.working_directory / "seen"
+    if not seen.exists():
+        seen.touch()
+        raise ToolError("the bank is busy", retry=True)
+    return "done at last"
+
+
 @tool
 def process() -> int:
     return os.getpid()

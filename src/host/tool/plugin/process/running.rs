@@ -324,7 +324,10 @@ impl Running {
                 Ok(secrets.mask_value(response.clone()))
             }
             (Role::System, Exchange::Other) if is_error(message) => {
-                Err(ComponentError::Failed(secrets.mask(&error_text(&message.content)).into_owned()))
+                let text = secrets.mask(&error_text(&message.content)).into_owned();
+                let failed =
+                    if is_temporary(&message.content) { ComponentError::Unavailable } else { ComponentError::Failed };
+                Err(failed(text))
             }
             (Role::Plugin, Exchange::Question(question)) => {
                 Err(asked(&self.options, &self.calls[index].command, question))
@@ -436,6 +439,11 @@ fn is_error(message: &Message) -> bool {
 }
 
 fn error_text(content: &Value) -> String {
+/// Whether the plugin says that another attempt may succeed.
+fn is_temporary(content: &Value) -> bool {
+    content.as_map().and_then(|content| content.get("retry")) == Some(&Value::Bool(true))
+}
+
     let field = |name: &str| content.as_map()?.get(name).filter(|value| **value != Value::Null).map(Value::to_text);
     let (error, detail) = (field("error").unwrap_or_default(), field("detail").unwrap_or_default());
     let text = if detail.trim().is_empty() || detail == error { error } else { format!("{error}: {detail}") };
