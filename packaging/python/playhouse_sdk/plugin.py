@@ -15,8 +15,8 @@ from playhouse_sdk.serving import Plugin
 from playhouse_sdk.tools import Tool, tool_of
 
 _HEAD = """\
-# `python {script} declare` writes `commands` anew; the rest of this file is yours.
-group_id: local
+# `python3 {script} declare` writes `commands` anew; the rest of this file is yours.
+group_id: {group}
 artifact_id: {name}
 version: 0.1.0
 
@@ -87,12 +87,14 @@ def write_config(config: Path, found: Iterable[Tool], script: str) -> None:
     config.write_text(text, encoding="utf-8")
 
 
-def config_text(name: str, found: Iterable[Tool], command: list[str], script: str = "plugin.py") -> str:
+def config_text(
+    name: str, found: Iterable[Tool], command: list[str], script: str = "plugin.py", group: str = "local"
+) -> str:
     """A whole `config.yaml`."""
     about = getattr(sys.modules.get("__main__"), "__doc__", None) or f"Tools in {script}."
     description = yaml([" ".join(about.split("\n\n")[0].split())])[2:].strip()
     words = ", ".join(yaml([word])[2:].strip() for word in command)
-    head = _HEAD.format(script=script, name=name, description=description)
+    head = _HEAD.format(script=script, group=group, name=name, description=description)
     return head + commands_text(found) + _TAIL.format(command=words)
 
 

@@ -37,7 +37,8 @@ class Relays:
             config.parent.mkdir(parents=True)
             address = str(root / f"{name}.socket")
             command = [sys.executable, "-m", "playhouse_sdk.relay", address]
-            config.write_text(config_text(name, tools, command), encoding="utf-8")
+            # A group of its own: the files that Playhouse keeps of the real plugin below `.runtime` are not for this one.
+            config.write_text(config_text(name, tools, command, group="playhouse.session"), encoding="utf-8")
             listener = socket.socket(socket.AF_UNIX)
             listener.bind(address)
             listener.listen()

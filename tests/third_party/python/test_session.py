@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playhouse_sdk import Call, PlayhouseError, ProgramFailed, Session, find_binary
@@ -41,6 +42,38 @@ def test_functions_of_this_process_are_tools(playhouse: Playhouse) -> None:
     assert session.say("4711").waiting is None
     assert (asked, session.value) == (["4711"], "1 asked before")
     assert "on its way" in [event["value"] for event in session.events if event["type"] == "call_progress"]
+
+
+CONFIGURED = """\
+---
+plugins: {orders: orders}
+---
+
+# Desk
+
+## Main
+
+### Steps
+
+- Return orders.greet("Ida")
+"""
+
+
+def test_functions_leave_the_plugins_own_configuration_alone(playhouse: Playhouse, folder: Path) -> None:
+    config = folder / "orders/.config/config.yaml"
+    (folder / "configured.md").write_text(CONFIGURED)
+
+    def greet(name: str) -> str:
+        return f"no greeting for {name}"
+
+    def value(**options: Any) -> Any:
+        return playhouse.session("configured.md", model="embedded", folder=folder, **options).value
+
+    assert value(tools={"orders": [greet]}) == "no greeting for Ida"
+    config.write_text(config.read_text().replace("config: {}", "config: {greeting: Hi}"))
+    assert value().startswith("Hi, Ida!")
+    config.write_text(config.read_text().replace("config: {greeting: Hi}", "config: {greeting: Welcome}"))
+    assert value().startswith("Welcome, Ida!")
 
 
 def test_a_function_of_this_process_asks(playhouse: Playhouse) -> None:

@@ -16,6 +16,7 @@ use crate::host::text;
 use crate::host::tool::Tool;
 use crate::host::tool::plugin::command::CommandTool;
 use crate::host::tool::plugin::component::{Component, ComponentError};
+use crate::host::tool::plugin::copied::Copied;
 use crate::host::tool::plugin::packages::{Packages, Parts, Surroundings};
 use crate::span::Sources;
 use crate::value::{Map, Value};
@@ -127,7 +128,18 @@ impl Plugin {
             let copy = prepare_runtime(&directory, &files, &config.identity, instance_id.map(|id| &**id));
             let copy = copy.map_err(cause)?;
             // Its `config` is its user's to edit. What is run, and what it takes and gives, are the component's own.
-            config.config = read_text(&copy.folder, &copy.path)?.config.config;
+            let kept = read_text(&copy.folder, &copy.path)?.config.config;
+            let copied = Copied { copy: &copy, source: &files, file: FILE };
+            let (counts, is_stale) = copied.config(kept, std::mem::take(&mut config.config)).map_err(cause)?;
+            config.config = counts;
+            if is_stale {
+                warnings.push(format!(
+                    "{}: its `config` does not count: that of {} does, which differs; edit it there, or delete that \
+                     folder to use the plugin's own",
+                    path.display(),
+                    copy.path.join(FILE).display()
+                ));
+            }
         }
         let section = Map::from_iter([("config".into(), Value::map(overrides))]);
         for key in config.override_config(&section) {
