@@ -20,7 +20,7 @@ from typing import Any
 
 from playhouse_sdk.plugin import config_text
 from playhouse_sdk.serving import Plugin
-from playhouse_sdk.tools import Tool, tool_of
+from playhouse_sdk.tools import Tool, tools_of
 
 
 class Relays:
@@ -32,7 +32,7 @@ class Relays:
         self._listeners = []
         declared = []
         for name, functions in plugins.items():
-            tools = [tool_of(function) for function in functions]
+            tools = tools_of(functions)
             config = root / name / ".config" / "config.yaml"
             config.parent.mkdir(parents=True)
             address = str(root / f"{name}.socket")

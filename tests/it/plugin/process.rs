@@ -37,7 +37,8 @@ async fn it_is_told_its_configuration_first_and_leaves_when_told() {
     plugin.close().await;
     let configured = json(&demo.read("configured"));
     let expected = json(&format!(
-        r#"{{"event": "configure", "config": {{"units": "metric"}}, "name": "demo", "working_directory": {}}}"#,
+        r#"{{"event": "configure", "config": {{"units": "metric"}}, "name": "demo", "working_directory": {},
+            "commands": [{{"command_name": "go"}}]}}"#,
         Value::from(demo.folder.path().to_string_lossy().into_owned())
     ));
     let field = |value: &Value, name: &str| value.step(&playhouse::value::PathStep::Member(name.into())).cloned();
@@ -56,7 +57,6 @@ async fn it_is_told_its_configuration_first_and_leaves_when_told() {
 }
 
 #[tokio::test]
-#[tokio::test]
 async fn a_failure_that_is_temporary_says_so() {
     let demo =
         Demo::new(r#"for retry in true '"yes"'; do next; fail busy "later\",\"retry\":$retry,\"x\":\""; done; next"#);
@@ -66,6 +66,7 @@ async fn a_failure_that_is_temporary_says_so() {
     plugin.close().await;
 }
 
+#[tokio::test]
 async fn failures_and_news_belong_to_their_call() {
     let demo =
         Demo::new("next; tell one; tell two; fail 'no such book' 'isbn 3'; next; fail broken ''; next; answer 1");

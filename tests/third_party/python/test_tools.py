@@ -130,7 +130,7 @@ def test_a_declaration_of_yesterday_is_refused_and_mended(folder: Path) -> None:
     order = ("call", "desk", "order_state", "--param", '{"order": "4334"}')
     done = playhouse("plugin", *order, folder=folder / "guide")
     assert done.returncode == 1
-    assert "does not declare what plugin.py has now; run: python plugin.py declare" in done.stderr
+    assert "does not declare `order_state` as plugin.py has it now; run: python3 plugin.py declare" in done.stderr
     assert run(sys.executable, "plugin.py", "declare", folder=folder / "guide/desk").returncode == 0
     mended = config.read_text()
     assert "how far" in mended and "config: {greeting: Hi}" in mended and "version: 1.10" in mended
@@ -143,7 +143,80 @@ def test_what_no_program_can_pass_is_refused_where_it_is_declared() -> None:
         @tool
         def paint(colour: complex) -> None: ...
 
+def test_a_declaration_counts_by_what_it_means(folder: Path) -> None:
+    config = folder / "guide/desk/.config/config.yaml"
+    written = config.read_text()
+    formatted = written.replace('"Says how far an order has come."', "'Says how far an order has come.'")
+    formatted = formatted.replace("  - command_name: refund\n    description:", "  - description:").replace(
+        "    effect: idempotent\n", "    effect: idempotent # by the id of the call\n    command_name: 'refund'\n"
+    )
+    assert formatted.count("'") == written.count("'") + 4
+    config.write_text(formatted)
+    order = ("call", "desk", "order_state", "--param", '{"order": "4334"}')
+    assert playhouse("plugin", *order, folder=folder / "guide").stdout == '"shipped"\n'
+    code = folder / "guide/desk/plugin.py"
+    code.write_text(code.read_text().replace("order: str, reason: str | None, ", "reason: str | None, order: str, "))
+    assert "does not declare `refund` as" in playhouse("plugin", *order, folder=folder / "guide").stderr
+
+
+LOOK = "from playhouse_sdk import run, tool\n\ndef look() -> None: ...\n\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("tool(look)", "does not call `run()`, so nothing is declared"),
+        ("run()", "there are no tools; put `@tool` above a function"),
+        ("run(look, look)", "two tools are called `look`"),
+        ("tool(look)\n1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_file_that_declares_nothing_says_so(tmp_path: Path, end: str, told: str) -> None:
+    (tmp_path / "plugin.py").write_text(LOOK + end)
+    done = run(sys.executable, "plugin.py", "declare", folder=tmp_path)
+    assert done.returncode == 1
+    assert told in done.stderr.splitlines()[-1]
+
+
+def test_a_folder_without_a_declaration_says_what_writes_it(folder: Path) -> None:
+    (folder / "guide/desk/.config/config.yaml").unlink()
+    done = playhouse("check", "desk.md", folder=folder / "guide")
+    assert "python3 desk/plugin.py declare" in done.stderr
+
+
+@dataclass
+class Place:
+    city: str
+
+
+class Trip(TypedDict):
+    start: Place
+    stops: list[Place]
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "built"),
+    [
+        (Trip, {"start": {"city": "Rome"}, "stops": [{"city": "Oslo"}]}, {"start": Place("Rome"), "stops": [Place("Oslo")]}),
+        (Union[int, Place, list[Place]], [{"city": "Rome"}], [Place("Rome")]),
+        (Union[int, Place, list[Place]], {"city": "Rome"}, Place("Rome")),
+        (Union[list[int], list[Place]], [{"city": "Rome"}], [Place("Rome")]),
+        (Union[dict[str, Place], str], {"a": {"city": "Rome"}}, {"a": Place("Rome")}),
+        (Union[int, Place], {"city": 1}, {"city": 1}),
+        (Union[Place, bool, None], None, None),
+    ],
+)
+def test_maps_become_dataclasses_wherever_they_stand(hint: Any, value: Any, built: Any) -> None:
+    assert build(hint, value) == built
+
+
     with pytest.raises(TypeError, match="has no name that a program could use"):
+    with pytest.raises(TypeError, match="Shop.look: `@tool` is for functions"):
+
+        class Shop:
+            @tool
+            def look(self) -> None: ...
+
 
         @tool
         def pile(*things: str) -> None: ...

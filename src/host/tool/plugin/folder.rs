@@ -153,6 +153,7 @@ impl Plugin {
             name: name.clone(),
             folder: at,
             config: config.config.clone(),
+            commands: config.written.clone(),
             setup: config.setup.clone(),
             surroundings: surroundings.clone(),
         };

@@ -155,6 +155,7 @@ impl Running {
             ("config", self.options.config.clone()),
             ("name", Value::Str(self.options.name.clone())),
             ("working_directory", Value::from(self.options.working_directory.to_string_lossy().into_owned())),
+            ("commands", self.options.commands.clone()),
         ];
         let cause = match self.tell(Message::event(&self.options.name, "configure", fields)) {
             Ok(()) => self.serve().await,
@@ -438,12 +439,12 @@ fn is_error(message: &Message) -> bool {
     message.sender.role == Role::System && content.contains_key("error")
 }
 
-fn error_text(content: &Value) -> String {
 /// Whether the plugin says that another attempt may succeed.
 fn is_temporary(content: &Value) -> bool {
     content.as_map().and_then(|content| content.get("retry")) == Some(&Value::Bool(true))
 }
 
+fn error_text(content: &Value) -> String {
     let field = |name: &str| content.as_map()?.get(name).filter(|value| **value != Value::Null).map(Value::to_text);
     let (error, detail) = (field("error").unwrap_or_default(), field("detail").unwrap_or_default());
     let text = if detail.trim().is_empty() || detail == error { error } else { format!("{error}: {detail}") };
