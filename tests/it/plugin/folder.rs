@@ -149,6 +149,12 @@ fn what_is_no_plugin_says_why() {
     let error = open(&none).err().unwrap().to_string();
     assert!(error.contains("none/.config/config.yaml: cannot read it: "), "{error}");
     assert!(error.ends_with("a plugin is a folder with .config/config.yaml"), "{error}");
+    fs::create_dir(&none).unwrap();
+    fs::write(none.join("plugin.py"), "").unwrap();
+    let error = open(&none).err().unwrap().to_string();
+    let told =
+        format!("if it is written with playhouse-sdk, write the file: python3 {}/plugin.py declare", none.display());
+    assert!(error.ends_with(&told), "{error}");
     let config = folder.path().join(".config/config.yaml");
     let cases = [
         ("[sh, plugin.sh]", "[]", "`setup.command` is missing"),

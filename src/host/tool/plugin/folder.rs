@@ -49,7 +49,7 @@ pub struct PluginOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
     /// A file cannot be read.
-    #[error("{}: cannot read it: {cause}; a plugin is a folder with .config/config.yaml", path.display())]
+    #[error("{}: cannot read it: {cause}; {}", path.display(), config_hint(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -233,6 +233,16 @@ fn check_resources(config: &Map, resources: &Resources) -> Result<(), String> {
 struct ReadConfig {
     config: ComponentConfig,
     warnings: Vec<String>,
+}
+
+/// What to do about a `config.yaml` that cannot be read.
+fn config_hint(path: &Path) -> String {
+    let folder = path.ancestors().nth(2).unwrap_or(path);
+    let script = folder.join("plugin.py");
+    if path.exists() || !script.is_file() {
+        return "a plugin is a folder with .config/config.yaml".to_owned();
+    }
+    format!("if it is written with playhouse-sdk, write the file: python3 {} declare", script.display())
 }
 
 fn read_config(path: &Path) -> Result<(Dir, ReadConfig), PluginError> {
