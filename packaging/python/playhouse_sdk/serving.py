@@ -149,7 +149,9 @@ class Plugin:
             "content": content,
             "thrd_id": message["thrd_id"],
         }
-        line = json.dumps(answer, allow_nan=False) + "\n"
+        line = json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n"
+        # A line that Playhouse could not read would leave the call without an answer.
+        line.encode()
         with self._writing:
             self._write(line)
 
@@ -173,7 +175,7 @@ class _Running:
         return future.result()
 
 
-def _print_traceback(error: Exception) -> None:
+def _print_traceback(error: BaseException) -> None:
     """It begins in the tool: what stands between is no matter of its author."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None and _is_between(trace):

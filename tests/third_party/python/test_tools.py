@@ -8,15 +8,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Union
 
 import pytest
 from conftest import Server
 from playhouse_sdk import Call, Client, Tool, find_binary, tool
-from playhouse_sdk.serving import Plugin
 from playhouse_sdk.declaration import build
 from playhouse_sdk.pytest_plugin import Playhouse
+from playhouse_sdk.serving import Plugin
 from playhouse_sdk.tools import tool_of
 
 
@@ -86,6 +87,11 @@ def test_a_call_knows_its_id_and_the_configuration_and_prints_beside_the_message
         ("known", "there is no such order: 4711"),
         ("unknown", "'4711': KeyError"),
         ("unwritable", "Object of type object is not JSON serializable: TypeError"),
+        ("surrogate", "'utf-8' codec can't encode character '\\ud83d'"),
+        ("huge", "an integer is too large for JSON; return it as text: ValueError"),
+        ("endless", "lists and maps are nested deeper than 100 levels: ValueError"),
+        ("exit", "3: SystemExit"),
+        ("quoting", "no order \\ud83d: \\ud83d"),
     ],
 )
 def test_a_failure_is_told_in_words(folder: Path, kind: str, said: str) -> None:
@@ -93,12 +99,6 @@ def test_a_failure_is_told_in_words(folder: Path, kind: str, said: str) -> None:
     assert done.returncode == 1
     assert said in done.stderr
 
-
-def test_the_traceback_is_shown_to_whoever_tries_a_plugin(folder: Path) -> None:
-    done = playhouse("plugin", "call", "orders", "fail", "--param", '{"kind": "unknown"}', folder=folder)
-    first, place, *_, last, error = done.stderr.strip().splitlines()
-    assert (first, last, error) == ("Traceback (most recent call last):", "KeyError: '4711'", "error: '4711': KeyError")
-    assert place.strip().startswith("File ") and place.endswith(", in fail")
 
 def test_a_temporary_failure_is_tried_again(playhouse: Playhouse, folder: Path) -> None:
     (folder / "twice.md").write_text(TWICE)
@@ -122,6 +122,12 @@ plugins: {orders: orders}
 """
 
 
+def test_the_traceback_is_shown_to_whoever_tries_a_plugin(folder: Path) -> None:
+    done = playhouse("plugin", "call", "orders", "fail", "--param", '{"kind": "unknown"}', folder=folder)
+    first, place, *_, last, error = done.stderr.strip().splitlines()
+    assert (first, last, error) == ("Traceback (most recent call last):", "KeyError: '4711'", "error: '4711': KeyError")
+    assert place.strip().startswith("File ") and place.endswith(", in fail")
+
 
 def test_a_declaration_of_yesterday_is_refused_and_mended(folder: Path) -> None:
     config = folder / "guide/desk/.config/config.yaml"
@@ -136,12 +142,6 @@ def test_a_declaration_of_yesterday_is_refused_and_mended(folder: Path) -> None:
     assert "how far" in mended and "config: {greeting: Hi}" in mended and "version: 1.10" in mended
     assert playhouse("plugin", *order, folder=folder / "guide").stdout == '"shipped"\n'
 
-
-def test_what_no_program_can_pass_is_refused_where_it_is_declared() -> None:
-    with pytest.raises(TypeError, match="paint, parameter `colour`: a program cannot pass a <class 'complex'>"):
-
-        @tool
-        def paint(colour: complex) -> None: ...
 
 def test_a_declaration_counts_by_what_it_means(folder: Path) -> None:
     config = folder / "guide/desk/.config/config.yaml"
@@ -210,13 +210,19 @@ def test_maps_become_dataclasses_wherever_they_stand(hint: Any, value: Any, buil
     assert build(hint, value) == built
 
 
-    with pytest.raises(TypeError, match="has no name that a program could use"):
+def test_what_no_program_can_pass_is_refused_where_it_is_declared() -> None:
     with pytest.raises(TypeError, match="Shop.look: `@tool` is for functions"):
 
         class Shop:
             @tool
             def look(self) -> None: ...
 
+    with pytest.raises(TypeError, match="paint, parameter `colour`: a program cannot pass a <class 'complex'>"):
+
+        @tool
+        def paint(colour: complex) -> None: ...
+
+    with pytest.raises(TypeError, match="has no name that a program could use"):
 
         @tool
         def pile(*things: str) -> None: ...
