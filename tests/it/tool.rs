@@ -483,6 +483,8 @@ async fn canned_tools_answer_in_order() {
     assert!(missing.starts_with("`ID` is not a parameter; `id` is missing"), "{missing}");
     let none = call(&tools, &start(7, "Only", &[("a", Value::Int(2))])).await;
     assert_eq!(none, Err("no canned response fits these arguments".into()));
+    let mistyped = call(&tools, &start(8, "Only", &[("a", "1".into())])).await;
+    assert_eq!(mistyped, Err("no canned response fits these arguments; `a` is \"1\", and `when` has 1".into()));
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import json
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -34,6 +35,10 @@ Secret = Annotated[T, _SecretMark()]
 _SIMPLE = {str: "string", int: "int", float: "float", bool: "bool", list: "List", dict: "Dict", Any: "Any", object: "Any"}
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
 _MAPS = (dict, collections.abc.Mapping)
+
+
+#: What Playhouse reads for sure.
+_DEEPEST = 100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,22 +157,54 @@ def build(hint: Any, value: Any) -> Any:
         return [build(arguments[0], item) for item in value]
     if origin in _MAPS and len(arguments) == 2 and isinstance(value, dict):
         return {key: build(arguments[1], item) for key, item in value.items()}
-    if origin in (Union, types.UnionType) and isinstance(value, dict):
+    if typing.is_typeddict(hint) and isinstance(value, dict):
+        hints = get_type_hints(hint, include_extras=True)
+        return {key: build(hints.get(key, Any), item) for key, item in value.items()}
+    if origin in (Union, types.UnionType):
         for alternative in arguments:
-            known = fields_of(_unwrapped(alternative)[0])
-            if known is not None and set(value) <= set(known):
+            if _fits(alternative, value):
                 return build(alternative, value)
     return value
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON knows it: dataclasses become maps, wherever they stand."""
+def _fits(hint: Any, value: Any) -> bool:
+    """Whether JSON is a value of this type."""
+    hint, declared = _unwrapped(hint)
+    if hint in (Any, object) or value is None:
+        return hint in (Any, object, type(None)) or declared.get("required") is False
+    fields, choices, origin, arguments = fields_of(hint), _choices(hint), get_origin(hint), get_args(hint)
+    if choices is not None:
+        return value in choices
+    if origin in (Union, types.UnionType):
+        return any(_fits(alternative, value) for alternative in arguments)
+    if fields is not None:
+        is_known = isinstance(value, dict) and value.keys() <= fields.keys()
+        return is_known and all(_fits(field, value.get(name)) for name, field in fields.items())
+    if origin in _LISTS or hint in _LISTS:
+        return isinstance(value, list) and all(_fits(each, item) for each in arguments[:1] for item in value)
+    if origin in _MAPS or hint in _MAPS:
+        return isinstance(value, dict) and all(_fits(each, item) for each in arguments[1:] for item in value.values())
+    if isinstance(value, bool) or hint is bool:
+        return isinstance(value, bool) and hint is bool
+    return isinstance(value, (int, float) if hint is float else hint)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A value as JSON knows it: dataclasses become maps, wherever they stand.
+
+    Raises:
+        ValueError: Playhouse could not read it.
+    """
+    if depth > _DEEPEST:
+        raise ValueError(f"lists and maps are nested deeper than {_DEEPEST} levels")
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        raise ValueError("an integer is too large for JSON; return it as text")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: plain(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [plain(item, depth + 1) for item in value]
     return value
 
 

@@ -52,11 +52,17 @@ class Problem(PlayhouseError):
 
 
 class ToolError(PlayhouseError):
-    """A tool raises it to say, in words for the program's model, why a call failed."""
+    """A tool raises it to say, in words for the program's model, why a call failed.
 
-    def __init__(self, error: str, detail: str = "") -> None:
+    Attributes:
+        detail: What stands after the error, as in `there is no such order: 4711`.
+        retry: Whether another attempt may succeed. Playhouse makes it if the tool is `read_only` or `idempotent`.
+    """
+
+    def __init__(self, error: str, detail: str = "", *, retry: bool = False) -> None:
         super().__init__(error)
         self.detail = detail
+        self.retry = retry
 
 
 class Cancelled(BaseException):

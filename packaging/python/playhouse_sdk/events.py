@@ -274,6 +274,8 @@ class Reset(TypedDict):
     """The server does not know the mark: all events of the session come again."""
 
     type: Literal["reset"]
+    #: Never there. A type checker can ask for it as for that of any event.
+    mark: NotRequired[str]
 
 
 Event: TypeAlias = Union[

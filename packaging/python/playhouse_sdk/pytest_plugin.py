@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,14 @@ class Playhouse:
         """Plays conversations, users and trigger tables, as `playhouse test` does."""
         self._expect_success("test", *paths, *options)
 
-    def check(self, *files: PathText, tools: PathText | None = None) -> None:
-        """Expects that `playhouse check` finds no error."""
+    def check(self, *files: PathText, tools: PathText | None = None, plugins: Iterable[PathText] = ()) -> None:
+        """Expects that `playhouse check` finds no error, and that the plugins in these folders start.
+
+        A plugin does not start if its functions are not those that it has declared.
+        """
         self._expect_success("check", *files, *(("--tools", tools) if tools is not None else ()))
+        for plugin in plugins:
+            self._expect_success("plugin", "check", plugin, "--start")
 
     def session(self, *files: PathText, **options: Any) -> Session:
         """Starts a session, with the arguments of `Session`. It ends with the test."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from playhouse_sdk.plugin import config_text
 from playhouse_sdk.serving import Plugin
-from playhouse_sdk.tools import Tool, tool_of
+from playhouse_sdk.tools import Tool, tools_of
 
 
 class Relays:
@@ -32,12 +32,13 @@ class Relays:
         self._listeners = []
         declared = []
         for name, functions in plugins.items():
-            tools = [tool_of(function) for function in functions]
+            tools = tools_of(functions)
             config = root / name / ".config" / "config.yaml"
             config.parent.mkdir(parents=True)
             address = str(root / f"{name}.socket")
             command = [sys.executable, "-m", "playhouse_sdk.relay", address]
-            config.write_text(config_text(name, tools, command), encoding="utf-8")
+            # A group of its own: the files that Playhouse keeps of the real plugin below `.runtime` are not for this one.
+            config.write_text(config_text(name, tools, command, group="playhouse.session"), encoding="utf-8")
             listener = socket.socket(socket.AF_UNIX)
             listener.bind(address)
             listener.listen()

@@ -42,8 +42,7 @@ class Hearing:
     def add(self, event: Event) -> Reply | None:
         """Takes an event; gives the reply once the program waits for a person, or has finished."""
         reply = self._reply
-        if event["type"] != "reset":
-            reply.mark = event.get("mark", reply.mark)
+        reply.mark = event.get("mark", reply.mark)
         if event["type"] == "said":
             reply.said.append(event["text"])
         elif event["type"] == "approval_asked":

@@ -105,8 +105,8 @@ class Plugin:
         except (Cancelled, concurrent.futures.CancelledError, asyncio.CancelledError):
             self._fail(message, "the call was cancelled", "")
         except ToolError as error:
-            self._fail(message, str(error), error.detail)
-        except Exception as error:
+            self._fail(message, str(error), error.detail, retry=error.retry)
+        except (Exception, SystemExit) as error:
             _print_traceback(error)
             self._fail(message, str(error) or type(error).__name__, type(error).__name__)
         finally:
@@ -128,8 +128,11 @@ class Plugin:
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
             return self._loop
 
-    def _fail(self, message: Message, error: str, detail: str) -> None:
-        self._send(message, {"role": "system"}, "<class 'dict'>", {"error": error, "detail": detail})
+    def _fail(self, message: Message, error: str, detail: str, *, retry: bool = False) -> None:
+        # A message about text that cannot be sent may quote it.
+        error, detail = (text.encode(errors="backslashreplace").decode() for text in (error, str(detail)))
+        content = {"error": error, "detail": detail, **({"retry": True} if retry else {})}
+        self._send(message, {"role": "system"}, "<class 'dict'>", content)
 
     def _send(
         self,
@@ -146,7 +149,9 @@ class Plugin:
             "content": content,
             "thrd_id": message["thrd_id"],
         }
-        line = json.dumps(answer, allow_nan=False) + "\n"
+        line = json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n"
+        # A line that Playhouse could not read would leave the call without an answer.
+        line.encode()
         with self._writing:
             self._write(line)
 
@@ -170,7 +175,7 @@ class _Running:
         return future.result()
 
 
-def _print_traceback(error: Exception) -> None:
+def _print_traceback(error: BaseException) -> None:
     """It begins in the tool: what stands between is no matter of its author."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None and _is_between(trace):

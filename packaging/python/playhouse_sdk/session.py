@@ -43,9 +43,9 @@ class Session:
 
     Attributes:
         opening: What came before anybody said anything to the program: a `Reply`.
-        said: All utterances so far.
-        events: All events so far.
-        variables: The last value that each variable had, by its name.
+        said: All utterances since `start`.
+        events: All events since `start`.
+        variables: The last value that each variable had, by its name; of a stored session that continues, also before `start`.
         is_over: Whether the program has finished.
         value: What the program has returned.
     """
@@ -61,7 +61,8 @@ class Session:
         env: Mapping[str, str] | None = None,
         binary: PathText | None = None,
     ) -> None:
-        self._command = [os.fspath(binary or find_binary()), "run", *(os.fspath(file) for file in files)]
+        self._binary = os.fspath(binary or find_binary())
+        self._command = [self._binary, "run", *(os.fspath(file) for file in files)]
         self._functions: Mapping[str, Sequence[Callable[..., Any]]] = {}
         if isinstance(tools, Mapping):
             self._functions = tools
@@ -71,14 +72,20 @@ class Session:
             self._command += ["--model", model]
         for name, value in (arguments or {}).items():
             self._command += ["--arg", f"{name}={json.dumps(value)}"]
-        self._command += options
+        given = list(options)
+        self._command += given
+        #: Where it is stored, if an option says so.
+        self._journal = _option("--journal", given)
         self._folder = folder
-        self._env = env
+        self._env = dict(env) if env is not None else environment()
+        self._has_started = False
         self._relays: Relays | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: IO[bytes] | None = None
         self._report: IO[bytes] | None = None
         self._last = Reply()
+        #: What was asked about calls, by their numbers.
+        self._questions: dict[int, str] = {}
         self.is_over: bool = False
         self.opening: Reply = Reply()
         self.said: list[str] = []
@@ -91,13 +98,30 @@ class Session:
         return self._last.value
 
     def start(self) -> Session:
-        """Starts the program, and hears it until it waits or has finished. `with` does so by itself."""
-        read, write = os.pipe()
+        """Starts the program, and hears it until it waits or has finished. `with` does so by itself.
+
+        Raises:
+            ProgramFailed: It could not begin, or failed.
+        """
+        if self._has_started:
+            raise PlayhouseError("this session has been started before; make another `Session`")
+        self._has_started = True
+        try:
+            self._begin()
+            self.opening = self._hear()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def _begin(self) -> None:
         command = self._command
         if self._functions:
             self._relays = Relays(self._functions)
             command = [*command, str(self._relays.program)]
         self._report = tempfile.TemporaryFile()
+        read, write = os.pipe()
+        self._lines = os.fdopen(read, "rb")
         try:
             self._process = subprocess.Popen(
                 [*command, "--events", f"/dev/fd/{write}"],
@@ -106,19 +130,12 @@ class Session:
                 stderr=self._report,
                 pass_fds=[write],
                 cwd=self._folder,
-                env=dict(self._env) if self._env is not None else environment(),
+                env=self._env,
                 # Ctrl-C is for this process: the other one ends with its input.
                 start_new_session=True,
             )
         finally:
             os.close(write)
-            self._lines = os.fdopen(read, "rb")
-        try:
-            self.opening = self._hear()
-        except BaseException:
-            self.close()
-            raise
-        return self
 
     def say(self, text: str) -> Reply:
         """Says something to the program, which waits for the user; gives what came of it."""
@@ -165,7 +182,7 @@ class Session:
             self._process.stdin.write(text.encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            raise PlayhouseError(self._ended()) from None
+            raise ProgramFailed(self._ended()) from None
         return self._hear(until="approval_given" if self._last.waiting == "approval" else "user_message")
 
     def _hear(self, until: str | None = None) -> Reply:
@@ -175,10 +192,11 @@ class Session:
         for line in self._lines:
             event = cast(Event, json.loads(line))
             self.events.append(event)
+            self._note(event)
             if event["type"] == "said":
                 self.said.append(event["text"])
-            elif event["type"] == "variable_set":
-                self.variables[event["name"]] = event["value"]
+            elif event["type"] == "session_resumed":
+                self._look_back(event["session"])
             has_begun = has_begun or event["type"] == until
             if not has_begun and event["type"] == "waiting":
                 continue
@@ -187,9 +205,28 @@ class Session:
             except ProgramFailed as failure:
                 raise ProgramFailed(self._ended(), failure.fault) from None
             if reply is not None:
+                if event["type"] == "waiting" and reply.waiting == "approval" and reply.question is None:
+                    # It was asked before this process began.
+                    reply.call = event.get("call")
+                    reply.question = self._questions.get(reply.call) if reply.call is not None else None
                 self._last, self.is_over = reply, reply.waiting is None
                 return reply
-        raise PlayhouseError(self._ended())
+        raise ProgramFailed(self._ended())
+
+    def _note(self, event: Event) -> None:
+        if event["type"] == "variable_set":
+            self.variables[event["name"]] = event["value"]
+        elif event["type"] == "approval_asked":
+            self._questions[event["call"]] = event["question"]
+
+    def _look_back(self, session: str) -> None:
+        """What happened before a stored session continued."""
+        command = [self._binary, "sessions", "export", session, "--format", "json", *self._journal]
+        done = subprocess.run(command, cwd=self._folder, env=self._env, capture_output=True)
+        if done.returncode != 0:
+            raise PlayhouseError(done.stderr.decode(errors="replace").strip())
+        for event in json.loads(done.stdout)["events"]:
+            self._note(event)
 
     def _ended(self) -> str:
         """Why the process has ended, in its own words."""
@@ -198,3 +235,13 @@ class Session:
         self._report.seek(0)
         report = self._report.read().decode(errors="replace").strip()
         return report or f"`{' '.join(self._command)}` ended with exit code {code} and said nothing"
+
+
+def _option(name: str, options: list[str]) -> list[str]:
+    """An option with its value, as it is given."""
+    for i, option in enumerate(options):
+        if option == name:
+            return options[i : i + 2]
+        if option.startswith(f"{name}="):
+            return [option]
+    return []

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import inspect
+import os
 import re
+import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, overload
@@ -131,6 +135,8 @@ def tool(function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
 
     def made(function: F) -> F:
         one = _make(function, **options)
+        if not declared and sys.argv[1:] == ["declare"] and function.__module__ == "__main__":
+            atexit.register(tell_missing_run)
         setattr(function, _TOOL, one)
         declared.append(one)
         return function
@@ -142,6 +148,39 @@ def tool_of(function: Callable[..., Any]) -> Tool:
     """The tool of a function; one that is not declared has no options."""
     found = getattr(function, _TOOL, None)
     return found if isinstance(found, Tool) else _make(function)
+
+
+def tell_missing_run() -> None:
+    """What `declare` says at the end of a file that has not called `run`."""
+    if hasattr(sys, "last_value"):
+        # It has ended by an exception, which was shown.
+        return
+    print(f"{sys.argv[0]} does not call `run()`, so nothing is declared; call it at the end", file=sys.stderr, flush=True)
+    os._exit(1)
+
+
+def tools_of(functions: Iterable[Callable[..., Any]]) -> list[Tool]:
+    """The tools of functions that make a plugin.
+
+    Raises:
+        ValueError: They make none.
+    """
+    return checked([tool_of(function) for function in functions])
+
+
+def checked(tools: list[Tool]) -> list[Tool]:
+    """The same tools, if they can be those of a plugin.
+
+    Raises:
+        ValueError: There is none, or two have one name.
+    """
+    if not tools:
+        raise ValueError("there are no tools; put `@tool` above a function")
+    names = [tool.name for tool in tools]
+    for tool in tools:
+        if names.count(tool.name) > 1:
+            raise ValueError(f"two tools are called `{tool.name}`; give one of them another `name`")
+    return tools
 
 
 def _is_shown(visible: str, shown: str) -> bool:
@@ -167,6 +206,11 @@ def _make(
     if read_only and idempotent:
         raise ValueError(f"{function.__name__}: a tool that is `read_only` is idempotent anyway; leave one of them out")
     name = name or function.__name__
+    if next(iter(inspect.signature(function).parameters), "") in ("self", "cls"):
+        raise TypeError(
+            f"{function.__qualname__}: `@tool` is for functions, and no program can pass an object; "
+            f"hand the method of one to `run`, as in `run(thing.{function.__name__})`"
+        )
     parameters, wants_call = parameters_of(function, Call)
     declaration: dict[str, Any] = {"command_name": name}
     summary = summary_of(function)

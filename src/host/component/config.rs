@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::host::component::check::{Fault, MAX_TOLD, Side, check};
 use crate::host::component::findings::{Findings, MAX_NESTING, head, kind};
 use crate::host::component::identity::{Identity, bad_part, scalar_text};
-use crate::host::component::read::Members;
+use crate::host::component::read::{self, Members};
 use crate::host::component::read_types::TypeReader;
 use crate::host::component::types::{Description, SharedTypes};
 use crate::lang::expr::scan_name;
@@ -42,6 +42,8 @@ pub struct ComponentConfig {
     pub info: Option<Info>,
     /// What can be called.
     pub commands: Vec<Command>,
+    /// `commands` as they are written.
+    pub written: Value,
     /// How it is made.
     pub setup: Setup,
     /// What others may override.
@@ -250,6 +252,8 @@ fn component(mut members: Members<'_>, findings: &mut Findings) -> ComponentConf
     if commands.is_none() && is_plugin {
         members.miss("commands", "a plugin has at least one, as in `- command_name: search`");
     }
+    // What is wrong with it is told while the commands are read.
+    let written = commands.map_or(Value::Null, |node| read::value(node, &mut Findings::new(findings.file)));
     let (commands, types) = read_commands(commands, is_plugin, findings);
     let setup = match members.get("setup") {
         Some(node) => Members::of(node, "`setup`", findings).map(|members| setup(members, findings)),
@@ -261,7 +265,8 @@ fn component(mut members: Members<'_>, findings: &mut Findings) -> ComponentConf
     let config = members.map("config", findings);
     let rest = members.rest(&OTHER_KEYS, findings);
     let setup = setup.unwrap_or_default();
-    ComponentConfig { identity, instance_id, kind, as_plugin: is_plugin, info, commands, setup, config, rest, types }
+    let as_plugin = is_plugin;
+    ComponentConfig { identity, instance_id, kind, as_plugin, info, commands, written, setup, config, rest, types }
 }
 
 fn info(mut members: Members<'_>, findings: &mut Findings) -> Info {

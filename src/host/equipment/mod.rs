@@ -180,6 +180,7 @@ impl Equipment {
             let server = declared.servers.iter().find(|server| name.starts_with(&format!("{}.", server.name)));
             server.map_or_else(String::new, |server| format!("of the server `{}` ({})", server.name, server.place))
         });
+        self.check_stand_ins(&stand_ins)?;
         for (file, tool) in &stand_ins {
             let name = tool.signature().signature.name;
             self.reasons.retain(|(explained, _)| *explained != name);
@@ -221,6 +222,31 @@ impl Equipment {
                 )
             }));
         }
+    }
+
+    /// A canned tool that no plugin has stands in for nothing, and the real one would be called.
+    fn check_stand_ins(&self, stand_ins: &[(&Path, Arc<dyn Tool>)]) -> Result<(), EquipmentError> {
+        let signatures = self.tools.signatures();
+        let names = ToolNames::new(signatures.iter().map(|tool| &*tool.signature.name), &[]);
+        for (file, tool) in stand_ins {
+            let name = tool.signature().signature.name;
+            let is_of_plugin =
+                name.split_once('.').is_some_and(|(owner, _)| self.plugins.iter().any(|one| *one.name == *owner));
+            if is_of_plugin && !names.has(&name) {
+                let near = names.nearest(&name);
+                let hint = near.as_ref().map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                let message = names.missing(&name, near.as_deref()) + &hint;
+                return Err(EquipmentError::Declared { place: file.display().to_string(), message });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a plugin is called by this name although there are canned tools.
+    pub fn is_real_beside_canned(&self, name: &str) -> bool {
+        let is_of_plugin =
+            |plugin: &Plugin| plugin.tools().iter().any(|tool| *tool.signature().signature.name == *name);
+        !self.canned.is_empty() && !self.canned.contains(name) && self.plugins.iter().any(is_of_plugin)
     }
 
     /// A rule for a tool that is not there holds for nothing, and whoever wrote it relies on it.

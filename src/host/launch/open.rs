@@ -238,6 +238,11 @@ impl Opened {
         self.equipment.acts_outside()
     }
 
+    /// Whether a plugin is called by this name although there are canned tools.
+    pub fn is_real_beside_canned(&self, name: &str) -> bool {
+        self.equipment.is_real_beside_canned(name)
+    }
+
     /// Closes the tools, and sends what is left of the sessions' traces. Whoever still calls a tool gets an error.
     pub async fn close(&self) {
         self.equipment.close().await;

@@ -175,8 +175,21 @@ impl Canned {
         let place = chosen.of_call.get(&(context.session.clone(), CallId(number))).copied().unwrap_or(0);
         match self.in_order.get(place.min(self.in_order.len().saturating_sub(1))) {
             Some(outcome) => outcome.clone(),
-            None => ToolOutcome::Error("no canned response fits these arguments".to_owned()),
+            None => ToolOutcome::Error(format!("no canned response fits these arguments{}", self.mistyped(arguments))),
         }
+    }
+}
+
+impl Canned {
+    /// Which argument would fit if its type were another: a number is never equal to a text.
+    fn mistyped(&self, arguments: &Map) -> String {
+        let wanted = self.conditional.iter().flat_map(|(when, _)| when);
+        let mut mistyped = wanted.filter_map(|(name, wanted)| {
+            let given = arguments.get(&**name)?;
+            let is_near = given != wanted && given.to_text() == wanted.to_text();
+            is_near.then(|| format!("; `{name}` is {}, and `when` has {}", given.to_json(), wanted.to_json()))
+        });
+        mistyped.next().unwrap_or_default()
     }
 }
 

@@ -39,8 +39,8 @@ fn what_is_right_is_read() {
 /// All that is known of a component.
 fn describe(config: &ComponentConfig, text: &mut String) {
     let json = |value: &playhouse::value::Map| Value::map(value.clone()).to_json();
-    let ComponentConfig { identity, instance_id, kind, as_plugin, info, commands, setup, config: inner, rest, types } =
-        config;
+    let ComponentConfig { identity, instance_id, kind, as_plugin, info, setup, config: inner, rest, .. } = config;
+    let ComponentConfig { commands, written: _, types, .. } = config;
     writeln!(text, "{identity}, instance {instance_id:?}, type {kind}, as plugin {as_plugin}").unwrap();
     writeln!(text, "name {:?}, id {:?}", config.name(), config.id()).unwrap();
     writeln!(text, "setup {} {}", setup.package, json(&setup.rest)).unwrap();

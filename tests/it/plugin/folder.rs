@@ -110,6 +110,38 @@ async fn the_users_copy_is_the_base_of_its_config_only() {
     assert!(matches!(error, PluginError::Runtime { .. }), "{error}");
 }
 
+#[tokio::test]
+async fn an_edit_of_its_config_counts_unless_its_user_has_edited_the_copy() {
+    let (folder, work) = (folder(), tempfile::tempdir().unwrap());
+    let dir = Arc::new(Dir::open_ambient_dir(work.path(), ambient_authority()).unwrap());
+    let options = PluginOptions { runtime: Some(dir), ..options(folder.path()) };
+    let own = folder.path().join(".config/config.yaml");
+    let copy = work.path().join(".runtime/org/example/demo/0.1.0/0/config.yaml");
+    let opened = async |greeting: &str| {
+        let plugin = Plugin::open(options.clone(), &Packages::default()).unwrap();
+        assert_eq!(go(&plugin).await, ToolOutcome::Value(json(&format!("{{\"greeting\": \"{greeting}\"}}"))));
+        plugin.close().await;
+        plugin.warnings.concat()
+    };
+    assert_eq!(opened("hello").await, "");
+    edit(&own, "greeting: hello", "greeting: good day");
+    assert_eq!(opened("good day").await, "");
+    assert!(fs::read_to_string(&copy).unwrap().contains("greeting: good day"));
+    edit(&copy, "greeting: good day", "greeting: hi");
+    assert_eq!(opened("hi").await, "");
+    edit(&own, "greeting: good day", "greeting: welcome");
+    let told = opened("hi").await;
+    assert!(
+        told.contains("its `config` does not count: that of .runtime/org/example/demo/0.1.0/0/config.yaml"),
+        "{told}"
+    );
+    // What was copied before there were hashes may be somebody's edit.
+    fs::remove_file(copy.with_file_name(".copied")).unwrap();
+    assert_eq!(opened("hi").await, told);
+    fs::remove_dir_all(copy.parent().unwrap()).unwrap();
+    assert_eq!(opened("welcome").await, "");
+}
+
 #[test]
 fn what_is_no_plugin_says_why() {
     let folder = folder();
@@ -117,6 +149,12 @@ fn what_is_no_plugin_says_why() {
     let error = open(&none).err().unwrap().to_string();
     assert!(error.contains("none/.config/config.yaml: cannot read it: "), "{error}");
     assert!(error.ends_with("a plugin is a folder with .config/config.yaml"), "{error}");
+    fs::create_dir(&none).unwrap();
+    fs::write(none.join("plugin.py"), "").unwrap();
+    let error = open(&none).err().unwrap().to_string();
+    let told =
+        format!("if it is written with playhouse-sdk, write the file: python3 {}/plugin.py declare", none.display());
+    assert!(error.ends_with(&told), "{error}");
     let config = folder.path().join(".config/config.yaml");
     let cases = [
         ("[sh, plugin.sh]", "[]", "`setup.command` is missing"),

@@ -68,6 +68,7 @@ impl Demo {
             folder: folder.path().to_owned(),
             environment: surroundings.environment,
             config: Value::map(Map::new()),
+            commands: json(r#"[{"command_name": "go"}]"#),
             working_directory: folder.path().to_owned(),
             concurrency: 1,
             secrets: surroundings.secrets,

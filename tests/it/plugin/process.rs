@@ -37,7 +37,8 @@ async fn it_is_told_its_configuration_first_and_leaves_when_told() {
     plugin.close().await;
     let configured = json(&demo.read("configured"));
     let expected = json(&format!(
-        r#"{{"event": "configure", "config": {{"units": "metric"}}, "name": "demo", "working_directory": {}}}"#,
+        r#"{{"event": "configure", "config": {{"units": "metric"}}, "name": "demo", "working_directory": {},
+            "commands": [{{"command_name": "go"}}]}}"#,
         Value::from(demo.folder.path().to_string_lossy().into_owned())
     ));
     let field = |value: &Value, name: &str| value.step(&playhouse::value::PathStep::Member(name.into())).cloned();
@@ -53,6 +54,16 @@ async fn it_is_told_its_configuration_first_and_leaves_when_told() {
     // `sh` has left by itself: `exit 0` of `next`.
     assert!(plugin.ended().await.unwrap().contains("was closed (exit status: 0)"));
     assert_eq!(call(&plugin).await, Err("plugin `demo` is closed".to_owned()));
+}
+
+#[tokio::test]
+async fn a_failure_that_is_temporary_says_so() {
+    let demo =
+        Demo::new(r#"for retry in true '"yes"'; do next; fail busy "later\",\"retry\":$retry,\"x\":\""; done; next"#);
+    let plugin = demo.plugin();
+    assert_eq!(call(&plugin).await, Err("unavailable: busy: later".to_owned()));
+    assert_eq!(call(&plugin).await, Err("busy: later".to_owned()));
+    plugin.close().await;
 }
 
 #[tokio::test]

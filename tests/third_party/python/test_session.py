@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playhouse_sdk import Call, PlayhouseError, ProgramFailed, Session, find_binary
@@ -41,6 +42,38 @@ def test_functions_of_this_process_are_tools(playhouse: Playhouse) -> None:
     assert session.say("4711").waiting is None
     assert (asked, session.value) == (["4711"], "1 asked before")
     assert "on its way" in [event["value"] for event in session.events if event["type"] == "call_progress"]
+
+
+CONFIGURED = """\
+---
+plugins: {orders: orders}
+---
+
+# Desk
+
+## Main
+
+### Steps
+
+- Return orders.greet("Ida")
+"""
+
+
+def test_functions_leave_the_plugins_own_configuration_alone(playhouse: Playhouse, folder: Path) -> None:
+    config = folder / "orders/.config/config.yaml"
+    (folder / "configured.md").write_text(CONFIGURED)
+
+    def greet(name: str) -> str:
+        return f"no greeting for {name}"
+
+    def value(**options: Any) -> Any:
+        return playhouse.session("configured.md", model="embedded", folder=folder, **options).value
+
+    assert value(tools={"orders": [greet]}) == "no greeting for Ida"
+    config.write_text(config.read_text().replace("config: {}", "config: {greeting: Hi}"))
+    assert value().startswith("Hi, Ida!")
+    config.write_text(config.read_text().replace("config: {greeting: Hi}", "config: {greeting: Welcome}"))
+    assert value().startswith("Welcome, Ida!")
 
 
 def test_a_function_of_this_process_asks(playhouse: Playhouse) -> None:
@@ -97,16 +130,22 @@ def test_a_tool_whose_time_is_over_is_cancelled_and_its_plugin_lives_on(playhous
     assert (folder / "cancelled").exists()
 
 
-def test_arguments_options_and_a_session_that_goes_on(playhouse: Playhouse) -> None:
-    for text, waits in (("4335", "approval"), (None, "approval")):
-        session = playhouse.session("guide/desk.md", model="embedded", options=["--session", "ida"])
-        assert (session.say(text) if text else session.opening).waiting == waits
+def test_arguments_options_and_a_session_that_goes_on(playhouse: Playhouse, folder: Path) -> None:
+    for n_run, journal in enumerate(([], [], ["--journal", "own.jsonl"], ["--journal=own.jsonl"])):
+        options = ["--session", "ida", *journal]
+        session = playhouse.session("desk.md", model="embedded", options=options, folder=folder / "guide")
+        reply = session.say("4335") if n_run % 2 == 0 else session.opening
+        question = 'May I call desk.refund(order="4335")?'
+        assert (reply.waiting, reply.question, reply.call) == ("approval", question, 2)
+        assert session.variables == {"user_message": "4335", "order": "4335", "state": "paid"}
+        if n_run % 2 == 1:
+            assert session.answer(True).value == "refunded 4335"
         session.close()
 
 
 def test_what_is_wrong_is_told_in_the_words_of_the_command_line(playhouse: Playhouse, folder: Path) -> None:
     (folder / "wrong.md").write_text("# Desk\n\n## Main\n\n### Steps\n\n- $x = Nothing()\n")
-    with pytest.raises(PlayhouseError, match=r"wrong.md:7:8"):
+    with pytest.raises(ProgramFailed, match=r"wrong.md:7:8"):
         Session(folder / "wrong.md", model="embedded").start()
     with pytest.raises(ProgramFailed, match="has no entry for this request") as caught:
         playhouse.session("story.md", model="script:empty.jsonl")
@@ -117,6 +156,8 @@ def test_what_is_wrong_is_told_in_the_words_of_the_command_line(playhouse: Playh
     session.close()
     with pytest.raises(PlayhouseError, match="is not open"):
         session.say("4334")
+    with pytest.raises(PlayhouseError, match="make another `Session`"):
+        session.start()
 
 
 def test_the_binary_of_the_wheel_is_found_then_the_one_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Union
 
 import pytest
 from conftest import Server
 from playhouse_sdk import Call, Client, Tool, find_binary, tool
+from playhouse_sdk.declaration import build
+from playhouse_sdk.pytest_plugin import Playhouse
 from playhouse_sdk.serving import Plugin
 from playhouse_sdk.tools import tool_of
 
@@ -84,12 +87,39 @@ def test_a_call_knows_its_id_and_the_configuration_and_prints_beside_the_message
         ("known", "there is no such order: 4711"),
         ("unknown", "'4711': KeyError"),
         ("unwritable", "Object of type object is not JSON serializable: TypeError"),
+        ("surrogate", "'utf-8' codec can't encode character '\\ud83d'"),
+        ("huge", "an integer is too large for JSON; return it as text: ValueError"),
+        ("endless", "lists and maps are nested deeper than 100 levels: ValueError"),
+        ("exit", "3: SystemExit"),
+        ("quoting", "no order \\ud83d: \\ud83d"),
     ],
 )
 def test_a_failure_is_told_in_words(folder: Path, kind: str, said: str) -> None:
     done = playhouse("plugin", "call", "orders", "fail", "--param", json.dumps({"kind": kind}), folder=folder)
     assert done.returncode == 1
     assert said in done.stderr
+
+
+def test_a_temporary_failure_is_tried_again(playhouse: Playhouse, folder: Path) -> None:
+    (folder / "twice.md").write_text(TWICE)
+    session = playhouse.session("twice.md", model="embedded", folder=folder)
+    assert session.value == "done at last"
+    assert (folder / "seen").exists()
+
+
+TWICE = """\
+---
+plugins: {orders: orders}
+---
+
+# Desk
+
+## Main
+
+### Steps
+
+- Return orders.twice()
+"""
 
 
 def test_the_traceback_is_shown_to_whoever_tries_a_plugin(folder: Path) -> None:
@@ -106,14 +136,87 @@ def test_a_declaration_of_yesterday_is_refused_and_mended(folder: Path) -> None:
     order = ("call", "desk", "order_state", "--param", '{"order": "4334"}')
     done = playhouse("plugin", *order, folder=folder / "guide")
     assert done.returncode == 1
-    assert "does not declare what plugin.py has now; run: python plugin.py declare" in done.stderr
+    assert "does not declare `order_state` as plugin.py has it now; run: python3 plugin.py declare" in done.stderr
     assert run(sys.executable, "plugin.py", "declare", folder=folder / "guide/desk").returncode == 0
     mended = config.read_text()
     assert "how far" in mended and "config: {greeting: Hi}" in mended and "version: 1.10" in mended
     assert playhouse("plugin", *order, folder=folder / "guide").stdout == '"shipped"\n'
 
 
+def test_a_declaration_counts_by_what_it_means(folder: Path) -> None:
+    config = folder / "guide/desk/.config/config.yaml"
+    written = config.read_text()
+    formatted = written.replace('"Says how far an order has come."', "'Says how far an order has come.'")
+    formatted = formatted.replace("  - command_name: refund\n    description:", "  - description:").replace(
+        "    effect: idempotent\n", "    effect: idempotent # by the id of the call\n    command_name: 'refund'\n"
+    )
+    assert formatted.count("'") == written.count("'") + 4
+    config.write_text(formatted)
+    order = ("call", "desk", "order_state", "--param", '{"order": "4334"}')
+    assert playhouse("plugin", *order, folder=folder / "guide").stdout == '"shipped"\n'
+    code = folder / "guide/desk/plugin.py"
+    code.write_text(code.read_text().replace("order: str, reason: str | None, ", "reason: str | None, order: str, "))
+    assert "does not declare `refund` as" in playhouse("plugin", *order, folder=folder / "guide").stderr
+
+
+LOOK = "from playhouse_sdk import run, tool\n\ndef look() -> None: ...\n\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("tool(look)", "does not call `run()`, so nothing is declared"),
+        ("run()", "there are no tools; put `@tool` above a function"),
+        ("run(look, look)", "two tools are called `look`"),
+        ("tool(look)\n1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_file_that_declares_nothing_says_so(tmp_path: Path, end: str, told: str) -> None:
+    (tmp_path / "plugin.py").write_text(LOOK + end)
+    done = run(sys.executable, "plugin.py", "declare", folder=tmp_path)
+    assert done.returncode == 1
+    assert told in done.stderr.splitlines()[-1]
+
+
+def test_a_folder_without_a_declaration_says_what_writes_it(folder: Path) -> None:
+    (folder / "guide/desk/.config/config.yaml").unlink()
+    done = playhouse("check", "desk.md", folder=folder / "guide")
+    assert "python3 desk/plugin.py declare" in done.stderr
+
+
+@dataclass
+class Place:
+    city: str
+
+
+class Trip(TypedDict):
+    start: Place
+    stops: list[Place]
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "built"),
+    [
+        (Trip, {"start": {"city": "Rome"}, "stops": [{"city": "Oslo"}]}, {"start": Place("Rome"), "stops": [Place("Oslo")]}),
+        (Union[int, Place, list[Place]], [{"city": "Rome"}], [Place("Rome")]),
+        (Union[int, Place, list[Place]], {"city": "Rome"}, Place("Rome")),
+        (Union[list[int], list[Place]], [{"city": "Rome"}], [Place("Rome")]),
+        (Union[dict[str, Place], str], {"a": {"city": "Rome"}}, {"a": Place("Rome")}),
+        (Union[int, Place], {"city": 1}, {"city": 1}),
+        (Union[Place, bool, None], None, None),
+    ],
+)
+def test_maps_become_dataclasses_wherever_they_stand(hint: Any, value: Any, built: Any) -> None:
+    assert build(hint, value) == built
+
+
 def test_what_no_program_can_pass_is_refused_where_it_is_declared() -> None:
+    with pytest.raises(TypeError, match="Shop.look: `@tool` is for functions"):
+
+        class Shop:
+            @tool
+            def look(self) -> None: ...
+
     with pytest.raises(TypeError, match="paint, parameter `colour`: a program cannot pass a <class 'complex'>"):
 
         @tool

@@ -16,6 +16,7 @@ use crate::host::text;
 use crate::host::tool::Tool;
 use crate::host::tool::plugin::command::CommandTool;
 use crate::host::tool::plugin::component::{Component, ComponentError};
+use crate::host::tool::plugin::copied::Copied;
 use crate::host::tool::plugin::packages::{Packages, Parts, Surroundings};
 use crate::span::Sources;
 use crate::value::{Map, Value};
@@ -48,7 +49,7 @@ pub struct PluginOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
     /// A file cannot be read.
-    #[error("{}: cannot read it: {cause}; a plugin is a folder with .config/config.yaml", path.display())]
+    #[error("{}: cannot read it: {cause}; {}", path.display(), config_hint(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -127,7 +128,18 @@ impl Plugin {
             let copy = prepare_runtime(&directory, &files, &config.identity, instance_id.map(|id| &**id));
             let copy = copy.map_err(cause)?;
             // Its `config` is its user's to edit. What is run, and what it takes and gives, are the component's own.
-            config.config = read_text(&copy.folder, &copy.path)?.config.config;
+            let kept = read_text(&copy.folder, &copy.path)?.config.config;
+            let copied = Copied { copy: &copy, source: &files, file: FILE };
+            let (counts, is_stale) = copied.config(kept, std::mem::take(&mut config.config)).map_err(cause)?;
+            config.config = counts;
+            if is_stale {
+                warnings.push(format!(
+                    "{}: its `config` does not count: that of {} does, which differs; edit it there, or delete that \
+                     folder to use the plugin's own",
+                    path.display(),
+                    copy.path.join(FILE).display()
+                ));
+            }
         }
         let section = Map::from_iter([("config".into(), Value::map(overrides))]);
         for key in config.override_config(&section) {
@@ -141,6 +153,7 @@ impl Plugin {
             name: name.clone(),
             folder: at,
             config: config.config.clone(),
+            commands: config.written.clone(),
             setup: config.setup.clone(),
             surroundings: surroundings.clone(),
         };
@@ -220,6 +233,16 @@ fn check_resources(config: &Map, resources: &Resources) -> Result<(), String> {
 struct ReadConfig {
     config: ComponentConfig,
     warnings: Vec<String>,
+}
+
+/// What to do about a `config.yaml` that cannot be read.
+fn config_hint(path: &Path) -> String {
+    let folder = path.ancestors().nth(2).unwrap_or(path);
+    let script = folder.join("plugin.py");
+    if path.exists() || !script.is_file() {
+        return "a plugin is a folder with .config/config.yaml".to_owned();
+    }
+    format!("if it is written with playhouse-sdk, write the file: python3 {} declare", script.display())
 }
 
 fn read_config(path: &Path) -> Result<(Dir, ReadConfig), PluginError> {

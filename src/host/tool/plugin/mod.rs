@@ -8,6 +8,8 @@ mod command;
 
 mod component;
 
+mod copied;
+
 mod folder;
 
 mod packages;

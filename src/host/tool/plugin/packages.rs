@@ -46,6 +46,8 @@ pub struct Parts {
     pub folder: PathBuf,
     /// Its configuration, overrides and all.
     pub config: Map,
+    /// Its `commands`, as they are written.
+    pub commands: Value,
     /// Its `setup`.
     pub setup: Setup,
     /// What all plugins are given.
@@ -93,7 +95,7 @@ impl Packages {
 }
 
 fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
-    let Parts { name, folder, config, setup, surroundings } = parts;
+    let Parts { name, folder, config, commands, setup, surroundings } = parts;
     let mut command = None;
     let mut concurrency = 1;
     let Surroundings { working_directory, mut environment, secrets, resources: _, clock, value_bytes } = surroundings;
@@ -134,6 +136,7 @@ fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
         folder,
         environment,
         config: Value::map(config),
+        commands,
         working_directory,
         concurrency,
         secrets,

@@ -1,5 +1,6 @@
 //! One scripted conversation is played: a session of its own, its journal in memory, its replies in order.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use crate::host::cassette::take::{Mode, Take};
 use crate::host::clock::TestClock;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::equipment::declaration::Written;
+use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::journal::record::Record;
 use crate::host::launch::{
@@ -69,6 +71,8 @@ pub(crate) struct Played {
     pub(crate) prices: Arc<PriceTable>,
     /// The program's text.
     pub(crate) text: ProgramText,
+    /// Commands of plugins that were called although the test has canned tools, one a line.
+    pub(crate) real: String,
     /// Whether it can have changed anything outside of the session: tools that write are not all canned.
     pub(crate) acts_outside: bool,
 }
@@ -210,6 +214,7 @@ async fn play_in(
                 tools: ToolInventory::default(),
                 prices: Arc::default(),
                 text: ProgramText::default(),
+                real: String::new(),
                 acts_outside: false,
             })
         }
@@ -297,6 +302,7 @@ impl Script {
         if let Some(take) = &take {
             check_take(&name, take, stretches.last())?;
         }
+        let real = if take.is_some() { String::new() } else { real_calls(&events, opened) };
         let run = Run::listened(SESSION.into(), opened.program.clone(), events).with_arguments(arguments);
         Ok(Played {
             stretches,
@@ -309,9 +315,19 @@ impl Script {
             tools: inventory(&opened.world.tools),
             prices: opened.world.options.prices.clone(),
             text: opened.text.clone(),
+            real,
             acts_outside: opened.acts_outside(),
         })
     }
+}
+
+/// The commands of plugins that were called although there are canned tools, each once, one a line.
+fn real_calls(events: &[PublicEvent], opened: &Opened) -> String {
+    let called = events.iter().filter_map(|event| {
+        if let PublicBody::CallStarted { callable, .. } = &event.body { Some(callable) } else { None }
+    });
+    let real: BTreeSet<_> = called.filter(|name| opened.is_real_beside_canned(name)).collect();
+    real.into_iter().map(|name| format!("  {name}\n")).collect()
 }
 
 /// Opens what a test is played with: the program that it names or another one, the tools beside it, its settings, its

@@ -1,7 +1,7 @@
 from playhouse_sdk.pytest_plugin import Playhouse
 
 def test_program(playhouse: Playhouse) -> None:
-    playhouse.check("desk.md")
+    playhouse.check("desk.md", plugins=["desk"])
     playhouse.play("desk.test.md", "parcels.test.md")
 
 def test_refund(playhouse: Playhouse) -> None:

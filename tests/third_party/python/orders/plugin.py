@@ -104,15 +104,36 @@ async def late(call: Call) -> str:
     return "never"
 
 
+@tool(idempotent=True)
+def twice(call: Call) -> str:
+    seen = call.working_directory / "seen"
+    if not seen.exists():
+        seen.touch()
+        raise ToolError("the bank is busy", retry=True)
+    return "done at last"
+
+
 @tool
 def process() -> int:
     return os.getpid()
 
 
 @tool
-def fail(kind: Literal["known", "unknown", "unwritable"]) -> Any:
+def fail(kind: Literal["known", "unknown", "unwritable", "surrogate", "huge", "endless", "exit", "quoting"]) -> Any:
     if kind == "known":
         raise ToolError("there is no such order", "4711")
+    if kind == "surrogate":
+        return "half of an emoji: \ud83d"
+    if kind == "huge":
+        return 10**400
+    if kind == "endless":
+        inside: list[Any] = []
+        inside.append(inside)
+        return inside
+    if kind == "exit":
+        raise SystemExit(3)
+    if kind == "quoting":
+        raise ToolError("no order \ud83d", "\ud83d")
     return ORDERS["4711"] if kind == "unknown" else object()
 
 

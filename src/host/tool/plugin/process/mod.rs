@@ -1,7 +1,7 @@
 //! A plugin that is a process in any language: one JSON message per line, both ways (spec `components.md`, 4.5).
 //!
 //! It is started at its first call. Its first line is a message of the system, `{"event": "configure", "config": …,
-//! "name": …, "working_directory": …}`; then come calls. It answers each with a message that has the call's `thrd_id`;
+//! "name": …, "working_directory": …, "commands": …}`; then come calls. It answers each with a message that has the call's `thrd_id`;
 //! `text/plain` messages in between are news; one for the user is a question, which ends the attempt, and the next one
 //! has the answer. Nobody has to answer in order. At the end comes `{"event": "exit"}`.
 //!

@@ -24,6 +24,8 @@ pub struct ProcessOptions {
     pub environment: Vec<(String, String)>,
     /// Its configuration, told to it first.
     pub config: Value,
+    /// The `commands` of its `config.yaml`, told to it first.
+    pub commands: Value,
     /// The folder of the program's files, told to it first.
     pub working_directory: PathBuf,
     /// How many calls it works on at a time; 1 for most.

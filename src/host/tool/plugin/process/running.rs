@@ -155,6 +155,7 @@ impl Running {
             ("config", self.options.config.clone()),
             ("name", Value::Str(self.options.name.clone())),
             ("working_directory", Value::from(self.options.working_directory.to_string_lossy().into_owned())),
+            ("commands", self.options.commands.clone()),
         ];
         let cause = match self.tell(Message::event(&self.options.name, "configure", fields)) {
             Ok(()) => self.serve().await,
@@ -324,7 +325,10 @@ impl Running {
                 Ok(secrets.mask_value(response.clone()))
             }
             (Role::System, Exchange::Other) if is_error(message) => {
-                Err(ComponentError::Failed(secrets.mask(&error_text(&message.content)).into_owned()))
+                let text = secrets.mask(&error_text(&message.content)).into_owned();
+                let failed =
+                    if is_temporary(&message.content) { ComponentError::Unavailable } else { ComponentError::Failed };
+                Err(failed(text))
             }
             (Role::Plugin, Exchange::Question(question)) => {
                 Err(asked(&self.options, &self.calls[index].command, question))
@@ -433,6 +437,11 @@ fn asked(options: &ProcessOptions, command: &str, question: &str) -> ComponentEr
 fn is_error(message: &Message) -> bool {
     let Value::Map(content) = &message.content else { return false };
     message.sender.role == Role::System && content.contains_key("error")
+}
+
+/// Whether the plugin says that another attempt may succeed.
+fn is_temporary(content: &Value) -> bool {
+    content.as_map().and_then(|content| content.get("retry")) == Some(&Value::Bool(true))
 }
 
 fn error_text(content: &Value) -> String {

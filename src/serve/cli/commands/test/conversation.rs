@@ -177,6 +177,7 @@ fn remarks(played: &Played, tells_answers: bool) -> String {
         ("replies:\n", answers),
         ("triggers that nobody judged:\n", unjudged),
         ("lines left out:\n", skipped(&played.summary.skipped)),
+        ("plugins that were called because no canned tool stands in for these commands:\n", played.real.clone()),
     ];
     listed.into_iter().filter(|(_, lines)| !lines.is_empty()).map(|(head, lines)| format!("{head}{lines}")).collect()
 }
