@@ -301,6 +301,27 @@ fn tokens_are_made_listed_and_taken_away() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| playhouse(folder.path()).args(arguments).output().unwrap();
     let made = run(&["serve", "token", "new", "ida", "--role", "operator"]);
+#[test]
+fn a_watched_text_is_told_with_its_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |more: &str| {
+        format!("# Desk\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"Hi.\"{more}\n")
+    };
+    fs::write(folder.path().join("desk.md"), text("")).unwrap();
+    let mut command = playhouse(folder.path());
+    let command = command.args(["serve", "desk.md", "--model", "embedded", "--watch", "--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut stdout, stderr) = (BufReader::new(child.stdout.take().unwrap()), child.stderr.take().unwrap());
+    stdout.read_line(&mut String::new()).unwrap();
+    let mut told = BufReader::new(stderr).lines().map(Result::unwrap);
+    assert!(told.any(|line| line.starts_with("serves desk")));
+    fs::write(folder.path().join("desk.md"), text("\n- Say \"{$nobody}\"")).unwrap();
+    let told: Vec<String> = told.skip_while(|line| !line.contains("is reloaded")).take(2).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(told, ["desk is reloaded for new sessions", "1 warning; `playhouse check` shows what and where"]);
+}
+
     let token = String::from_utf8(made.stdout).unwrap();
     assert!(token.starts_with("ph_") && token.trim().len() == 46, "{token}");
     let again = run(&["serve", "token", "new", "ida"]);
