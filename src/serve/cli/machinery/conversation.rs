@@ -45,10 +45,7 @@ pub(crate) struct TalkArguments {
 impl TalkArguments {
     /// Opens the file of `--events`: before a session is begun, so that a wrong path costs nothing.
     pub(crate) fn open_events(&self) -> Result<Option<File>, Failure> {
-        let Some(path) = &self.events else { return Ok(None) };
-        events_file::create(path).map(Some).map_err(|cause| {
-            Failure::wrong(format!("{}: cannot write: {cause}; check the path given with --events", path.display()))
-        })
+        self.events.as_deref().map(events_file::create).transpose()
     }
 }
 
