@@ -81,6 +81,9 @@ impl EventMaker {
     /// Counts what one `advance` did, without an event of it: whoever replays a journal comes to the marks that were
     /// given before.
     pub fn note(&mut self, progress: &Progress) {
+        if goes_on(progress) {
+            (self.is_over, self.told_end) = (false, false);
+        }
         let is_event = match progress {
             Progress::Emit(Effect::Say { utterance, text, .. }) if !text.is_empty() => {
                 if self.open != Some(*utterance) {
@@ -197,6 +200,17 @@ impl EventMaker {
             event.turn = place.turn.map(|turn| turn.0);
         }
         event
+    }
+}
+
+/// Whether a machine does that only while its program is not over; it may have failed before, and been taken up again.
+fn goes_on(progress: &Progress) -> bool {
+    match progress {
+        Progress::Reached(_) => true,
+        Progress::Emit(Effect::Report(report)) => {
+            matches!(report.fact, Fact::TurnStarted { .. } | Fact::Waiting { .. })
+        }
+        Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => false,
     }
 }
 
