@@ -286,7 +286,9 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         Fact::Replanned { attempt, .. } => PublicBody::Replanned { attempt: *attempt },
         Fact::Repair { cause, attempt } => PublicBody::Repair { cause: cause.clone(), attempt: *attempt },
         Fact::Degraded { cause } => PublicBody::Degraded { cause: cause.clone() },
-        Fact::Retry { cause, attempt } => PublicBody::Retry { cause: cause.clone(), attempt: *attempt },
+        Fact::Retry { cause, attempt, delay_ms } => {
+            PublicBody::Retry { cause: cause.clone(), attempt: *attempt, delay_ms: *delay_ms }
+        }
         Fact::Ignored { cause } => PublicBody::Ignored { cause: cause.clone() },
         Fact::SessionRenewed { reason } => PublicBody::SessionRenewed { reason },
         Fact::ProgramChanged(change) => {
@@ -299,7 +301,9 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         Fact::ApprovalAsked { call, question, by_tool } => {
             PublicBody::ApprovalAsked { call: call.0, question: question.clone(), by_tool: *by_tool }
         }
-        Fact::ApprovalGiven { call } => PublicBody::ApprovalGiven { call: call.0 },
+        Fact::ApprovalGiven { call, answer, refused, by } => {
+            PublicBody::ApprovalGiven { call: call.0, answer: answer.clone(), refused: *refused, by: by.clone() }
+        }
         Fact::UserMessage { text } => PublicBody::UserMessage { text: text.clone() },
         Fact::SignalArrived { name, data, id, fate } => {
             PublicBody::EventArrived { event: name.clone(), data: data.clone(), id: id.clone(), fate: *fate }

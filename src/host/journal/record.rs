@@ -396,7 +396,9 @@ impl RecordBody {
                 RecordBody::Verdict { question: question.0, ms: *ms, verdict: VerdictWire::from_verdict(verdict) }
             }
             Event::TimerFired { timer } => RecordBody::TimerFired { timer: timer.0 },
-            Event::Approved { call, answer } => RecordBody::Approved { call: call.0, answer: answer.clone(), by: None },
+            Event::Approved { call, answer, by } => {
+                RecordBody::Approved { call: call.0, answer: answer.clone(), by: by.clone() }
+            }
             Event::Interrupted => RecordBody::Interrupted { by: None },
             Event::Edited { frame, name, value } => {
                 let frame = frame.map(|frame| frame.0);
@@ -458,8 +460,8 @@ impl RecordBody {
                 Event::Verdict { question: QuestionId(*question), ms: *ms, verdict: verdict.to_verdict() }
             }
             RecordBody::TimerFired { timer } => Event::TimerFired { timer: TimerId(*timer) },
-            RecordBody::Approved { call, answer, by: _ } => {
-                Event::Approved { call: CallId(*call), answer: answer.clone() }
+            RecordBody::Approved { call, answer, by } => {
+                Event::Approved { call: CallId(*call), answer: answer.clone(), by: by.clone() }
             }
             RecordBody::Interrupted { by: _ } => Event::Interrupted,
             RecordBody::Edited { frame, name, value, after: _, by: _ } => {

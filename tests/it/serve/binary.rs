@@ -15,12 +15,12 @@ use super::streams::TALK;
 use super::{Answer, ask, client};
 
 /// A server that is a process of its own; killed when it is dropped.
-struct Served {
+pub(super) struct Served {
     child: Child,
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
 }
 
-fn playhouse(folder: &Path) -> Command {
+pub(super) fn playhouse(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_playhouse"));
     command.current_dir(folder).env_clear().env("XDG_STATE_HOME", folder.join("state"));
     command
@@ -28,8 +28,13 @@ fn playhouse(folder: &Path) -> Command {
 
 impl Served {
     fn start(folder: &Path) -> Served {
+        Served::start_with(folder, &["--model", "script:model.jsonl"])
+    }
+
+    pub(super) fn start_with(folder: &Path, arguments: &[&str]) -> Served {
         let mut child = playhouse(folder)
-            .args(["serve", "desk.md", "--model", "script:model.jsonl", "--listen", "127.0.0.1:0"])
+            .args(["serve", "desk.md", "--listen", "127.0.0.1:0"])
+            .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -54,7 +59,7 @@ impl Drop for Served {
     }
 }
 
-fn json(answer: &Answer) -> Value {
+pub(super) fn json(answer: &Answer) -> Value {
     serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {}", answer.body))
 }
 
@@ -297,11 +302,6 @@ fn the_command_line_says_what_is_wrong_before_it_listens() {
 }
 
 #[test]
-fn tokens_are_made_listed_and_taken_away() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |arguments: &[&str]| playhouse(folder.path()).args(arguments).output().unwrap();
-    let made = run(&["serve", "token", "new", "ida", "--role", "operator"]);
-#[test]
 fn a_watched_text_is_told_with_its_warnings() {
     let folder = tempfile::tempdir().unwrap();
     let text = |more: &str| {
@@ -322,6 +322,11 @@ fn a_watched_text_is_told_with_its_warnings() {
     assert_eq!(told, ["desk is reloaded for new sessions", "1 warning; `playhouse check` shows what and where"]);
 }
 
+#[test]
+fn tokens_are_made_listed_and_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| playhouse(folder.path()).args(arguments).output().unwrap();
+    let made = run(&["serve", "token", "new", "ida", "--role", "operator"]);
     let token = String::from_utf8(made.stdout).unwrap();
     assert!(token.starts_with("ph_") && token.trim().len() == 46, "{token}");
     let again = run(&["serve", "token", "new", "ida"]);

@@ -299,9 +299,10 @@ impl Talk<'_> {
                      waits for the user"
                 ));
             }
-            PublicBody::Retry { cause, attempt } => {
+            PublicBody::Retry { cause, attempt, delay_ms } => {
                 self.end_line().await?;
-                self.console.remark(&format!("the model's reply failed: {cause}; trying again (attempt {attempt})"));
+                let next = format!("trying again{} (attempt {attempt})", show::after_text(*delay_ms));
+                self.console.remark(&format!("the model's reply failed: {cause}; {next}"));
             }
             PublicBody::ProgramChanged { files, lines } => {
                 self.end_line().await?;
