@@ -385,6 +385,19 @@ impl Config {
         config
     }
 
+    /// The base URL of the server that the model or the classifier is asked at; none: both are elsewhere. It holds neither
+    /// a password nor a key: such a URL is refused when the model is opened.
+    pub fn server(&self) -> Option<String> {
+        let is_on_server = |id: &ModelId| matches!(id, ModelId::OpenAi(_));
+        let asks = match &self.classifier.0 {
+            ClassifierId::Model(Some(id)) => is_on_server(id) || is_on_server(&self.model.0),
+            ClassifierId::Model(None) | ClassifierId::Off | ClassifierId::Rules | ClassifierId::Script(_) => {
+                is_on_server(&self.model.0)
+            }
+        };
+        asks.then(|| self.openai("").base_url)
+    }
+
     /// What the model named `name` on an OpenAI-compatible server needs.
     pub fn openai(&self, name: &str) -> OpenAiConfig {
         let mut config = OpenAiConfig::new(name);

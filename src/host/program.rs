@@ -378,6 +378,11 @@ fn name_of(path: &Path) -> String {
     if library::is_library(&name) { format!("./{name}") } else { name }
 }
 
+/// The name of a program's file without its folders: where it stood may have changed since.
+pub(crate) fn file_name(path: &str) -> String {
+    Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
 /// The file that another one names by a path.
 pub(crate) fn beside(from: &str, path: &str) -> PathBuf {
     plain(&Path::new(from).parent().unwrap_or(Path::new("")).join(path))

@@ -1,7 +1,7 @@
 //! Why a trigger fired, and why it did not: everything a session has reported about it, as data (spec `triggers.md`).
 //!
 //! A journal holds events, not what the machine made of them: [`history`] replays it and keeps what it said. What is
-//! made of that, [`explain`] and [`find_trigger`], needs no journal.
+//! made of that, [`explain`] and [`find_triggers`], needs no journal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -259,20 +259,24 @@ impl Why {
     }
 }
 
-/// The trigger that is meant: by its name, by its playbook's if that has one only, by the author's words, or by the
-/// beginning of any of them if only one begins so. Capital letters make no difference.
+/// The triggers that are meant: one by its name, all of a playbook by that one's name, or one by the author's words, or by
+/// the beginning of any of them if only one begins so. Capital letters make no difference.
 ///
 /// # Errors
-/// None or several are meant: those that can be.
-pub fn find_trigger(program: &Program, text: &str) -> Result<TriggerId, Vec<TriggerId>> {
+/// None is meant, or any of several: those that can be.
+pub fn find_triggers(program: &Program, text: &str) -> Result<Vec<TriggerId>, Vec<TriggerId>> {
     let plain = |text: &str| one_line(text).to_lowercase();
     let wanted = plain(text);
     let name = |trigger: &Trigger| plain(&program.trigger_name(trigger.id));
     let playbook = |trigger: &Trigger| plain(&program.playbook(trigger.id.playbook).name);
     let words = |trigger: &Trigger| plain(&trigger.text);
-    let fits: [&dyn Fn(&Trigger) -> bool; 5] = [
+    let of_playbook: Vec<TriggerId> =
+        triggers(program).filter(|trigger| playbook(trigger) == wanted).map(|trigger| trigger.id).collect();
+    if !of_playbook.is_empty() {
+        return Ok(of_playbook);
+    }
+    let fits: [&dyn Fn(&Trigger) -> bool; 4] = [
         &|trigger| name(trigger) == wanted,
-        &|trigger| playbook(trigger) == wanted,
         &|trigger| words(trigger) == wanted,
         &|trigger| name(trigger).starts_with(&wanted),
         &|trigger| words(trigger).starts_with(&wanted),
@@ -282,7 +286,7 @@ pub fn find_trigger(program: &Program, text: &str) -> Result<TriggerId, Vec<Trig
             triggers(program).filter(|trigger| fits(trigger)).map(|trigger| trigger.id).collect();
         match found.as_slice() {
             [] => {}
-            [only] => return Ok(*only),
+            [_] => return Ok(found),
             _ => return Err(found),
         }
     }

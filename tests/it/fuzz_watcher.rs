@@ -443,7 +443,7 @@ impl Run<'_> {
                     let mut calls = view.stack.iter().flat_map(|frame| &frame.queue);
                     let asking = calls.find(|call| call.state == "needs approval")?;
                     let answer = Value::Bool(more > 100);
-                    Next::Event(Event::Approved { call: asking.call, answer })
+                    Next::Event(Event::Approved { call: asking.call, answer, by: None })
                 }
             },
             19..=21 if is_asking => Next::Happening(Happening::Chunk(self.line(more))),

@@ -148,7 +148,7 @@ fn every_event_survives_the_wire() {
         },
         Event::Message { text: "hello\n\"you\" \u{2028}".into() },
         Event::TimerFired { timer: TimerId(4) },
-        Event::Approved { call: CallId(1), answer: Value::Bool(true) },
+        Event::Approved { call: CallId(1), answer: Value::Bool(true), by: None },
         Event::Signal(Signal::new("photo", Value::from(7), None).unwrap()),
         Event::Signal(Signal::new("photo", Value::Null, Some("a\n1".into())).unwrap()),
         Event::Interrupted,

@@ -167,6 +167,54 @@ fn auto_takes_what_is_found_and_goes_on_with_it() {
     assert_eq!((keys, server.requests().len() >= 3), (0, true));
 }
 
+/// The journal has the server, not the key.
+#[test]
+fn a_session_goes_on_at_the_server_that_it_began_with() {
+    let (own, other) = (with_a_model(), with_a_model());
+    let run = Run::new().program(PROGRAM).variable("OPENAI_API_KEY", "key-of-its-own");
+    let run = run.variable("OPENAI_BASE_URL", &own.url());
+    let done = run.line("run program.md --model openai:m --session one --journal one.jsonl").code(3);
+    let journal = done.read("one.jsonl");
+    let is_kept = journal.contains(&format!("\"server\":\"{}\"", own.url())) && !journal.contains("key-of-its-own");
+    assert!(is_kept, "{journal}");
+    // Another server is configured by now.
+    let again = done.then().variable("OPENAI_API_KEY", "key-of-its-own").variable("OPENAI_BASE_URL", &other.url());
+    let done = again.line("run program.md --session one --journal one.jsonl").stdin("Ada\n").code(0);
+    assert_eq!(
+        done.stderr.lines().next().unwrap(),
+        format!("model openai:m (as the session began), asked at {}", own.url())
+    );
+    assert_eq!((done.stdout.contains("Hi Ada, far away."), other.requests().len()), (true, 0));
+    // A journal from before the server was kept.
+    let old = journal.replace(&format!("\"server\":\"{}\"", own.url()), "\"tools\":[]");
+    let run = Run::new().program(PROGRAM).file("old.jsonl", &old).variable("OPENAI_BASE_URL", &other.url());
+    let done = run.line("run program.md --session one --journal old.jsonl").stdin("Ada\n").code(0);
+    assert_eq!(
+        done.stderr.lines().next().unwrap(),
+        format!(
+            "model openai:m (as the session began), asked at {}: the session does not say which server it began with; \
+             --base-url names another one",
+            other.url()
+        )
+    );
+    // What was said then wins.
+    let run = Run::new().program(PROGRAM).file("one.jsonl", &journal);
+    let line = format!("run program.md --session one --journal one.jsonl --base-url {}", other.url());
+    let done = run.line(&line).stdin("Ada\n").code(0);
+    assert!(done.stderr.starts_with(&format!("model openai:m (as the session began), asked at {}\n", other.url())));
+}
+
+#[test]
+fn a_password_in_the_address_of_a_server_gets_into_no_journal() {
+    for url in ["http://ida:hush@127.0.0.1:9/v1", "http://127.0.0.1:9/v1?key=hush", "http://127.0.0.1:9/v1#hush"] {
+        let run = Run::new().program(PROGRAM);
+        let line = format!("run program.md --model openai:m --session one --journal one.jsonl --base-url {url}");
+        let done = run.line(&line).code(2);
+        let (told, is_kept) = (done.stderr.contains("hush"), done.folder().join("one.jsonl").exists());
+        assert_eq!((told, is_kept), (false, false), "{}", done.stderr);
+    }
+}
+
 #[test]
 fn auto_that_finds_nothing_is_the_embedded_model() {
     let silent = start(vec![Answer::json(404, &json!({}))]);

@@ -377,7 +377,7 @@ impl Stage {
             Wait::Reply(turn) if self.turn == Some(*turn) => self.answer(*turn),
             Wait::Approval(call) => {
                 let answer = [Value::Bool(true), Value::Bool(true), Value::Bool(false), Value::from("rather not")];
-                Event::Approved { call: *call, answer: answer[self.random.usize(..4)].clone() }
+                Event::Approved { call: *call, answer: answer[self.random.usize(..4)].clone(), by: None }
             }
             Wait::Timer(timer) => Event::TimerFired { timer: *timer },
             Wait::User | Wait::Reply(_) | Wait::Call(_) | Wait::Verdict(_) | Wait::Budget => {

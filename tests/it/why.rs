@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use playhouse::host::program::load_texts;
-use playhouse::host::why::{Told, explain, find_trigger};
+use playhouse::host::why::{Told, explain, find_triggers};
 use playhouse::lang::SourceText;
 use playhouse::lang::program::{AgentId, PlaybookId, Program, StepId, TriggerId};
 use playhouse::serve::show::triggers as triggers_of;
@@ -224,15 +224,15 @@ fn how_all_triggers_stand() {
 #[test]
 fn triggers_are_found_by_what_people_write() {
     let program = program();
-    let find = |text: &str| match find_trigger(&program, text) {
-        Ok(id) => program.trigger_name(id),
+    let find = |text: &str| match find_triggers(&program, text) {
+        Ok(ids) => ids.into_iter().map(|id| program.trigger_name(id)).collect::<Vec<_>>().join(", "),
         Err(possible) => format!("{} possible", possible.len()),
     };
     for (text, expected) in [
         ("Calm:T2", "Calm:T2"),
         ("calm:t2", "Calm:T2"),
         ("Count", "Count:T1"),
-        ("Calm", "2 possible"),
+        ("Calm", "Calm:T1, Calm:T2"),
         ("When the user swears", "Calm:T2"),
         ("when the  $mood of the user is bad", "Calm:T1"),
         ("when the u", "Calm:T2"),

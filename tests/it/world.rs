@@ -386,7 +386,7 @@ impl World {
             Fact::FrameElided { playbook } => format!("elided {}", self.machine.program().playbook(*playbook).name),
             Fact::Repair { cause, attempt } => format!("repair {attempt}: {cause}"),
             Fact::Degraded { cause } => format!("degraded: {cause}"),
-            Fact::Retry { cause, attempt } => format!("retry {attempt}: {cause}"),
+            Fact::Retry { cause, attempt, .. } => format!("retry {attempt}: {cause}"),
             Fact::Ignored { cause } => format!("ignored: {cause}"),
             Fact::SessionRenewed { reason } => format!("renewed: {reason}"),
             Fact::ProgramChanged(change) => {
@@ -460,7 +460,8 @@ impl World {
                     .iter()
                     .flat_map(|frame| frame.queue.clone())
                     .find(|call| call.state == "needs approval");
-                self.handle(Event::Approved { call: call.expect("nothing asks").call, answer: answer.clone() });
+                let call = call.expect("nothing asks").call;
+                self.handle(Event::Approved { call, answer: answer.clone(), by: None });
             }
             Happening::Edit(name, value) => {
                 let (name, value) = (name.as_str().into(), value.clone());

@@ -193,6 +193,8 @@ class Retry(_Event):
     type: Literal["retry"]
     cause: str
     attempt: int
+    #: After how long, in milliseconds; servers of older versions do not tell.
+    delay_ms: NotRequired[int]
 
 
 class Degraded(_Event):
@@ -233,6 +235,12 @@ class ApprovalAsked(_Event):
 class ApprovalGiven(_Event):
     type: Literal["approval_given"]
     call: int
+    #: True, false, or words; words are missing with `show=speech`.
+    answer: NotRequired[Any]
+    #: The call is not made.
+    refused: NotRequired[Literal[True]]
+    #: Who has answered, if that is known.
+    by: NotRequired[str]
 
 
 class UserMessage(_Event):

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::host::backtest::side::{Deed, Side};
 use crate::host::journal::record::{Begun, Record, RecordBody};
-use crate::host::program::ProgramText;
+use crate::host::program::{ProgramText, file_name};
 use crate::host::replay::begun_of;
 use crate::host::replay::error::SessionError;
 use crate::host::travel::{Point, Step};
@@ -83,6 +83,22 @@ impl Backtest {
     /// With this text, which can call these tools besides those that a session had.
     pub fn new(text: ProgramText, tools: Vec<ToolSignature>) -> Backtest {
         Backtest { text, tools, read: Mutex::default() }
+    }
+
+    /// Whether a session is of the same program: its file has the same name, or one of its agents has. Of a text that
+    /// cannot be read nobody knows.
+    ///
+    /// # Errors
+    /// The records hold no session, or its own text cannot be read.
+    pub fn is_of(&self, records: &[Record]) -> Result<bool, SessionError> {
+        let begun = begun_of(records)?;
+        if begun.roots.first().map(|root| file_name(root)) == self.text.roots.first().map(|root| file_name(root)) {
+            return Ok(true);
+        }
+        let own = self.read(&ProgramText { roots: begun.roots.clone(), files: begun.files.clone() }, tools_of(begun));
+        let own = own.program.map_err(SessionError::Program)?;
+        let Ok(other) = self.read(&self.text, self.tools_beside(begun)).program else { return Ok(true) };
+        Ok(own.agents.iter().any(|agent| other.agents.iter().any(|known| known.name == agent.name)))
     }
 
     /// What the text means for the session of these records.

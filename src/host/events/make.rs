@@ -81,6 +81,9 @@ impl EventMaker {
     /// Counts what one `advance` did, without an event of it: whoever replays a journal comes to the marks that were
     /// given before.
     pub fn note(&mut self, progress: &Progress) {
+        if goes_on(progress) {
+            (self.is_over, self.told_end) = (false, false);
+        }
         let is_event = match progress {
             Progress::Emit(Effect::Say { utterance, text, .. }) if !text.is_empty() => {
                 if self.open != Some(*utterance) {
@@ -200,6 +203,17 @@ impl EventMaker {
     }
 }
 
+/// Whether a machine does that only while its program is not over; it may have failed before, and been taken up again.
+fn goes_on(progress: &Progress) -> bool {
+    match progress {
+        Progress::Reached(_) => true,
+        Progress::Emit(Effect::Report(report)) => {
+            matches!(report.fact, Fact::TurnStarted { .. } | Fact::Waiting { .. })
+        }
+        Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => false,
+    }
+}
+
 fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
     match fact {
         Fact::TurnStarted { kind, n_messages, prompt_tokens, untaken } => PublicBody::TurnStarted {
@@ -272,7 +286,9 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         Fact::Replanned { attempt, .. } => PublicBody::Replanned { attempt: *attempt },
         Fact::Repair { cause, attempt } => PublicBody::Repair { cause: cause.clone(), attempt: *attempt },
         Fact::Degraded { cause } => PublicBody::Degraded { cause: cause.clone() },
-        Fact::Retry { cause, attempt } => PublicBody::Retry { cause: cause.clone(), attempt: *attempt },
+        Fact::Retry { cause, attempt, delay_ms } => {
+            PublicBody::Retry { cause: cause.clone(), attempt: *attempt, delay_ms: *delay_ms }
+        }
         Fact::Ignored { cause } => PublicBody::Ignored { cause: cause.clone() },
         Fact::SessionRenewed { reason } => PublicBody::SessionRenewed { reason },
         Fact::ProgramChanged(change) => {
@@ -285,7 +301,9 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         Fact::ApprovalAsked { call, question, by_tool } => {
             PublicBody::ApprovalAsked { call: call.0, question: question.clone(), by_tool: *by_tool }
         }
-        Fact::ApprovalGiven { call } => PublicBody::ApprovalGiven { call: call.0 },
+        Fact::ApprovalGiven { call, answer, refused, by } => {
+            PublicBody::ApprovalGiven { call: call.0, answer: answer.clone(), refused: *refused, by: by.clone() }
+        }
         Fact::UserMessage { text } => PublicBody::UserMessage { text: text.clone() },
         Fact::SignalArrived { name, data, id, fate } => {
             PublicBody::EventArrived { event: name.clone(), data: data.clone(), id: id.clone(), fate: *fate }

@@ -283,6 +283,8 @@ pub enum PublicBody {
     Retry {
         cause: Arc<str>,
         attempt: u32,
+        /// After how long.
+        delay_ms: u64,
     },
     Ignored {
         cause: Arc<str>,
@@ -310,6 +312,14 @@ pub enum PublicBody {
     },
     ApprovalGiven {
         call: u64,
+        /// true, false, or words.
+        answer: Value,
+        /// The call is not made: the answer was no, or words where only yes lets it be made.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        refused: bool,
+        /// Who has answered, where that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<Arc<str>>,
     },
     /// News of a running call: its progress, as the tool tells it.
     CallProgress {

@@ -191,8 +191,7 @@ pub struct Begun {
     pub trace_parent: Option<Arc<str>>,
 }
 
-/// What is beside the program when a session begins, and with which it goes on: files, folders, a server that was
-/// found. Paths are absolute: it may go on from another folder.
+/// What is beside the program when a session begins, and with which it goes on: files, folders, the model's server. Paths are absolute: it may go on from another folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GivenFiles {
     /// Files of canned tools.
@@ -207,6 +206,9 @@ pub struct GivenFiles {
     /// The base URL of the model's server, where that was found on this machine and not configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found_server: Option<Arc<str>>,
+    /// The base URL of the model's server in all other cases; nothing in journals from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Arc<str>>,
 }
 
 impl GivenFiles {
@@ -394,7 +396,9 @@ impl RecordBody {
                 RecordBody::Verdict { question: question.0, ms: *ms, verdict: VerdictWire::from_verdict(verdict) }
             }
             Event::TimerFired { timer } => RecordBody::TimerFired { timer: timer.0 },
-            Event::Approved { call, answer } => RecordBody::Approved { call: call.0, answer: answer.clone(), by: None },
+            Event::Approved { call, answer, by } => {
+                RecordBody::Approved { call: call.0, answer: answer.clone(), by: by.clone() }
+            }
             Event::Interrupted => RecordBody::Interrupted { by: None },
             Event::Edited { frame, name, value } => {
                 let frame = frame.map(|frame| frame.0);
@@ -456,8 +460,8 @@ impl RecordBody {
                 Event::Verdict { question: QuestionId(*question), ms: *ms, verdict: verdict.to_verdict() }
             }
             RecordBody::TimerFired { timer } => Event::TimerFired { timer: TimerId(*timer) },
-            RecordBody::Approved { call, answer, by: _ } => {
-                Event::Approved { call: CallId(*call), answer: answer.clone() }
+            RecordBody::Approved { call, answer, by } => {
+                Event::Approved { call: CallId(*call), answer: answer.clone(), by: by.clone() }
             }
             RecordBody::Interrupted { by: _ } => Event::Interrupted,
             RecordBody::Edited { frame, name, value, after: _, by: _ } => {

@@ -10,7 +10,7 @@ use crate::host::classify::rules::Rules;
 use crate::host::classify::script::ScriptClassifier;
 use crate::host::classify::{self, TriggerClassifier, never_judged, semantic_triggers};
 use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig, ModelId, Search};
-use crate::host::journal::record::Begun;
+use crate::host::journal::record::{Begun, GivenFiles};
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::recorded::recorded_replies;
 use crate::host::launch::workshop::{Choices, Launch, Remark};
@@ -61,6 +61,8 @@ pub(super) struct BegunWith {
     model: Arc<str>,
     classifier: Option<Arc<str>>,
     /// The base URL of the model's server, where that was found on this machine.
+    found_server: Option<Arc<str>>,
+    /// The base URL of its server in all other cases, where the journal says it.
     server: Option<Arc<str>>,
 }
 
@@ -70,13 +72,29 @@ impl BegunWith {
         BegunWith {
             model: begun.model.clone(),
             classifier: begun.classifier.clone(),
-            server: begun.given.found_server.clone(),
+            found_server: begun.given.found_server.clone(),
+            server: begun.given.server.clone(),
         }
     }
 
     /// As a session has been opened.
-    pub(super) fn now(llm: &dyn Llm, classifier: &dyn TriggerClassifier, server: Option<Arc<str>>) -> BegunWith {
-        BegunWith { model: llm.id(), classifier: Some(classifier.id()), server }
+    pub(super) fn now(llm: &dyn Llm, classifier: &dyn TriggerClassifier, given: &GivenFiles) -> BegunWith {
+        let GivenFiles { found_server, server, .. } = given.clone();
+        BegunWith { model: llm.id(), classifier: Some(classifier.id()), found_server, server }
+    }
+
+    /// Why the model is this one, for people: they read where the conversation goes.
+    fn reason(&self, config: &Config, is_named: bool) -> String {
+        let reason = format!("model {} (as the session began)", self.model);
+        let Some(server) = config.server() else { return reason };
+        let is_known = is_named || self.server.is_some() || self.found_server.is_some();
+        match is_known {
+            true => format!("{reason}, asked at {server}"),
+            false => format!(
+                "{reason}, asked at {server}: the session does not say which server it began with; --base-url names \
+                 another one"
+            ),
+        }
     }
 
     /// The classifier's id as one writes it. The session's own model stays that, whatever the model is now.
@@ -152,22 +170,24 @@ impl Launch {
         // What a session was begun with comes before all configuration.
         command_line.model = command_line.model.or_else(|| begun.map(|begun| begun.model.to_string()));
         command_line.classifier = command_line.classifier.or_else(|| begun.and_then(BegunWith::classifier));
+        // The conversation goes on where it has been, whatever server is configured now.
+        command_line.base_url = command_line.base_url.or_else(|| begun?.server.as_deref().map(str::to_owned));
         if let Some(take) = self.take.as_deref().filter(|take| take.is_replay()) {
             let Cassette { model, classifier, .. } = take.cassette();
             command_line.model = Some(model.to_string());
             command_line.classifier = command_line.classifier.or_else(|| classifier.as_deref().map(str::to_owned));
         }
         let kept = begun.filter(|_| self.choices.model.is_none());
-        let mut chosen = match kept.and_then(|begun| begun.server.as_deref()) {
+        let mut chosen = match kept.and_then(|begun| begun.found_server.as_deref()) {
             Some(server) if self.choices.base_url.is_none() => {
                 let id = command_line.model.clone().unwrap_or_default();
                 let config = self.at_server(&command_line, &program.settings, &file, &id, server)?;
-                Chosen { config, reason: None, found: None }
+                Chosen { config, reason: None, found: Some(server.to_owned()) }
             }
             _ => self.choose(&command_line, &program.settings, &file).await?,
         };
         if let Some(begun) = kept {
-            chosen.reason = Some(format!("model {} (as the session began)", begun.model));
+            chosen.reason = Some(begun.reason(&chosen.config, self.choices.base_url.is_some()));
         }
         let llm = self.open_model(&chosen).await?;
         let has_classifier = semantic_triggers(program).next().is_some();

@@ -12,7 +12,7 @@ use crate::host::equipment::declaration;
 use crate::host::journal::Journal;
 use crate::host::journal::record::GivenFiles;
 use crate::host::launch::error::LaunchError;
-use crate::host::launch::models::{BegunWith, Cast};
+use crate::host::launch::models::{BegunWith, Cast, Chosen};
 use crate::host::launch::telemetry::Sending;
 use crate::host::launch::tools::{first_file, opened};
 use crate::host::launch::workshop::{Launch, Remark};
@@ -134,7 +134,7 @@ impl Launch {
         let of_tools = equipment.warnings.iter().map(|warning| Remark::warning("tools", warning));
         let remarks = findings.into_iter().chain(remarks).chain(told).chain(of_tools).chain(of_skills).collect();
         let config = &chosen.config;
-        let given = self.to_keep(config.file.as_deref(), chosen.found.as_deref());
+        let given = self.to_keep(&chosen);
         let programs = self.workshop.programs.clone();
         let options = SessionOptions { constrain: config.constrain, programs, traces, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
@@ -151,17 +151,19 @@ impl Launch {
         Ok(Opened { launch, text, program, world, settings, remarks, given, has_classifier, equipment, sending })
     }
 
-    /// The files beside the program, for the journal.
-    fn to_keep(&self, config: Option<&Path>, found_server: Option<&str>) -> GivenFiles {
+    /// What is beside the program, for the journal.
+    fn to_keep(&self, Chosen { config, found, .. }: &Chosen) -> GivenFiles {
         let absolute = |path: &Path| {
             let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
             Arc::from(whole.to_string_lossy())
         };
         GivenFiles {
             tools: self.choices.tools.iter().map(|path| absolute(path)).collect(),
-            config: config.map(absolute),
+            config: config.file.as_deref().map(absolute),
             working_directory: self.choices.working_directory.as_deref().map(absolute),
-            found_server: found_server.map(Arc::from),
+            found_server: found.as_deref().map(Arc::from),
+            // A model that whoever launches has given knows its server itself.
+            server: config.server().filter(|_| found.is_none() && self.llm.is_none()).map(Arc::from),
         }
     }
 }
@@ -220,7 +222,7 @@ impl Opened {
     /// # Errors
     /// As for [`Launch::open`].
     pub async fn again(&self) -> Result<Opened, LaunchError> {
-        let begun = BegunWith::now(&*self.world.llm, &*self.world.classifier, self.given.found_server.clone());
+        let begun = BegunWith::now(&*self.world.llm, &*self.world.classifier, &self.given);
         self.launch.open_as(Source::Loaded(self.text.clone(), self.program.clone()), Some(&begun)).await
     }
 

@@ -28,6 +28,10 @@ pub struct Served {
     /// How it stood when the last process let it go: JSON, of which the ledger knows nothing. None: a process has it, or
     /// had it when it died.
     pub standing: Option<String>,
+    /// The time of the last record of its journal, where the ledger lies beside it. Later than in `standing`: a process that
+    /// serves nobody, such as `playhouse sessions resume`, has gone on with it since.
+    #[serde(skip)]
+    pub last_record: Option<Timestamp>,
     /// When it must be opened again, whoever wants it.
     #[serde(with = "as_millis_if_any")]
     pub wake: Option<Timestamp>,

@@ -26,6 +26,9 @@ pub struct SqliteLedger {
 
 const COLUMNS: &str = "session, program, version, owner, labels, created, forked, standing, wake";
 
+const LAST_RECORD: &str = "(SELECT time FROM record WHERE session = (SELECT number FROM session WHERE id = served.session) \
+                           ORDER BY seq DESC LIMIT 1)";
+
 const TOKENS: &str = "SELECT hash, name, role, program, created, expires, forwards FROM token";
 
 impl SqliteLedger {
@@ -139,7 +142,7 @@ impl Ledger for SqliteLedger {
 
     fn find(&self, session: Arc<str>) -> Kept<'_, Option<Served>> {
         self.with(move |connection| {
-            let select = format!("SELECT {COLUMNS} FROM served WHERE session = ?");
+            let select = format!("SELECT {COLUMNS}, {LAST_RECORD} FROM served WHERE session = ?");
             connection.query_row(&select, [&*session], served).optional()
         })
         .boxed()
@@ -148,7 +151,7 @@ impl Ledger for SqliteLedger {
     fn list(&self, filter: Filter) -> Kept<'_, Vec<Served>> {
         self.with(move |connection| {
             let select = format!(
-                "SELECT {COLUMNS} FROM served WHERE (?1 IS NULL OR program = ?1) AND (?2 IS NULL OR owner = ?2) \
+                "SELECT {COLUMNS}, {LAST_RECORD} FROM served WHERE (?1 IS NULL OR program = ?1) AND (?2 IS NULL OR owner = ?2) \
                  AND (?3 IS NULL OR number < (SELECT number FROM served WHERE session = ?3)) \
                  ORDER BY number DESC LIMIT ?4"
             );
@@ -260,6 +263,7 @@ fn served(row: &Row<'_>) -> rusqlite::Result<Served> {
         forked: row.get(6)?,
         standing: row.get(7)?,
         wake: row.get::<_, Option<i64>>(8)?.map(Timestamp),
+        last_record: row.get::<_, Option<i64>>(9)?.map(Timestamp),
         held_by: None,
     })
 }
@@ -279,7 +283,7 @@ fn token(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
 fn select(which: &str) -> String {
     let columns = COLUMNS.split(", ").map(|column| format!("served.{column}")).collect::<Vec<_>>().join(", ");
     format!(
-        "SELECT {columns}, answers.number, key, began, asked, mark, reply, answers.created, \
+        "SELECT {columns}, {LAST_RECORD}, answers.number, key, began, asked, mark, reply, answers.created, \
          NOT EXISTS (SELECT 1 FROM answers later WHERE later.session = answers.session AND later.number > \
          answers.number) FROM answers JOIN served ON served.session = answers.session WHERE {which}"
     )
@@ -296,13 +300,13 @@ fn kept(row: &Row<'_>) -> rusqlite::Result<KeptAnswer> {
         began: mark_of(&row.get::<_, String>("began")?)?,
         asked: mark_of(&row.get::<_, String>("asked")?)?,
         ended,
-        created: Timestamp(row.get(15)?),
+        created: Timestamp(row.get(16)?),
     };
     Ok(KeptAnswer {
         row: RowId(row.get::<_, i64>("number")?.to_string().into()),
         answer,
         served,
-        is_last: row.get(16)?,
+        is_last: row.get(17)?,
     })
 }
 

@@ -281,7 +281,15 @@ impl Follower {
             advanced.stop = stop;
             break;
         }
+        if let Some(Stop::Finished(outcome)) = advanced.stop.as_ref().filter(|_| self.is_told_out()) {
+            self.maker.note(&Progress::Finished(outcome.clone()));
+        }
         Ok(advanced)
+    }
+
+    /// Whether nothing is on its way that is told before the program's end: a reply may still run on for its usage.
+    pub(crate) fn is_told_out(&self) -> bool {
+        self.outstanding().turns.is_empty()
     }
 
     /// Moves once, and tells where it has stopped if it could not.

@@ -136,7 +136,7 @@ impl Residents {
         self.check_open()?;
         if self.sessions().get(&served.session).is_none_or(|handle| handle.has_ended()) {
             let (standing, is_live) = self.standing(served).await?;
-            if standing.state.is_over() && !is_live {
+            if standing.is_over_for_good() && !is_live {
                 return Err(SendError::from(SessionGone).into());
             }
         }
@@ -359,9 +359,14 @@ impl Feed {
                 return Ok(Attached::Ended(End::Gone));
             }
         }
-        for step in past {
-            if let Some(end) = self.tell(Arc::new(step.event)).await {
-                return Ok(Attached::Ended(end));
+        let n_steps = past.len();
+        for (index, step) in past.into_iter().enumerate() {
+            let has_failed = matches!(step.event.body, PublicBody::Failed { .. });
+            match self.tell(Arc::new(step.event)).await {
+                // A failure after which somebody has taken it up again.
+                Some(End::Done) if has_failed && self.until == Until::Over && index + 1 < n_steps => {}
+                Some(end) => return Ok(Attached::Ended(end)),
+                None => {}
             }
         }
         self.heard = Some(self.heard.map_or(last, |mark| mark.max(last)));

@@ -77,6 +77,7 @@ impl Residents {
             forked: Some(format!("{}@{point}", of.session)),
             standing: None,
             wake: None,
+            last_record: None,
             held_by: None,
         };
         self.add(served.clone(), &records).await?;

@@ -257,6 +257,7 @@ impl Residents {
             forked: None,
             standing: None,
             wake: None,
+            last_record: None,
             held_by: None,
         };
         let is_noted = self.ledger.begin(served.clone()).await?;
@@ -354,10 +355,15 @@ impl Residents {
         };
         let served = again.as_ref().unwrap_or(served);
         if served.held_by.is_some() {
-            return self.standing_elsewhere(served).await;
+            return self.standing_by_records(served, true).await;
         }
-        let kept = served.standing.as_ref().and_then(|standing| serde_json::from_str(standing).ok());
-        Ok((kept.unwrap_or_else(|| Standing::interrupted(served.created)), false))
+        let kept = served.standing.as_ref().and_then(|standing| serde_json::from_str::<Standing>(standing).ok());
+        let Some(kept) = kept else { return Ok((Standing::interrupted(served.created), false)) };
+        match served.last_record.is_some_and(|last| last.0 > kept.last) {
+            // The row says how it stood before somebody else went on with it.
+            true => self.standing_by_records(served, self.store.holder(&served.session).await.is_some()).await,
+            false => Ok((kept, false)),
+        }
     }
 
     /// All records of a session, of one that rests, too; it is not opened. Secrets are in them.
@@ -373,12 +379,12 @@ impl Residents {
         Ok(Address::new(self.store.clone(), id).read().await?)
     }
 
-    /// How a session stands that another server has: as its records say.
-    async fn standing_elsewhere(&self, served: &Served) -> Result<(Standing, bool), ResidentError> {
+    /// How a session stands that another process has, or has had: as its records say.
+    async fn standing_by_records(&self, served: &Served, is_live: bool) -> Result<(Standing, bool), ResidentError> {
         let (id, created) = (served.session.clone(), served.created);
         let records = match Address::new(self.store.clone(), &id).read().await {
             Err(error) if matches!(error.kind, JournalErrorKind::NoSession(_)) => {
-                return Ok((Standing::interrupted(created), true));
+                return Ok((Standing::interrupted(created), is_live));
             }
             records => records?,
         };
@@ -387,7 +393,7 @@ impl Residents {
             let (view, program) = (Arc::new(machine.view()), machine.program().clone());
             Ok(Present { view, program, mark: maker.mark(), time, cost: None, due: None })
         });
-        Ok((Standing::of(&present.await?, true), true))
+        Ok((Standing::of(&present.await?, is_live), is_live))
     }
 
     /// Removes a session for good.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::events::Mark;
 use crate::host::session::Present;
 use crate::value::Value;
+use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::view::{CallView, View};
 use crate::vm::protocol::{CallId, Outcome, Timestamp, Wait};
 
@@ -18,6 +19,9 @@ pub struct Standing {
     /// What a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+    /// What the user has said that the program has not read: it waits for somebody else, or is over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Arc<str>>,
     /// Of the last event.
     pub mark: Mark,
     /// The time of the last record, in milliseconds since the Unix epoch.
@@ -94,6 +98,7 @@ impl Standing {
         Standing {
             state: state(view, is_live),
             asked: if let Some(Wait::Approval(call)) = view.wait { asked(view, call) } else { None },
+            unread: view.messages.clone(),
             mark: *mark,
             last: time.0,
             value,
@@ -101,6 +106,12 @@ impl Standing {
             tokens: counters.prompt_tokens + counters.completion_tokens,
             cost: *cost,
         }
+    }
+
+    /// Whether nobody can go on with it: a model that did not answer may do so when it is asked again.
+    pub fn is_over_for_good(&self) -> bool {
+        let can_be_asked_again = self.fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Model.to_string());
+        self.state.is_over() && !can_be_asked_again
     }
 
     /// Of a session that cannot go on, whoever takes it up.
@@ -114,6 +125,7 @@ impl Standing {
         Standing {
             state: State::Interrupted,
             asked: None,
+            unread: Vec::new(),
             mark: Mark::START,
             last: created.0,
             value: None,

@@ -39,6 +39,9 @@ pub fn steps(timeline: &Timeline, from: Point, to: Point) -> Result<Vec<Step>, S
 /// # Errors
 /// There is no such point.
 pub fn history(timeline: &Timeline, to: Point) -> Result<Vec<Step>, SessionError> {
+    if to == timeline.end() {
+        return whole_history(timeline.records());
+    }
     // From the beginning: plans that were written meanwhile and changed programs have names, too.
     let start = timeline.start();
     let program = timeline.at(start)?.machine.program().clone();
@@ -83,6 +86,10 @@ pub(super) fn whole(
             }
         })?;
         stop = advanced.stop;
+        // It may have failed, and somebody has taken it up again.
+        if follower.is_told_out() {
+            told.end(point, stop.clone());
+        }
     }
     told.end(point, stop);
     Ok((program, told.steps))
@@ -150,7 +157,7 @@ impl Retelling {
 
     /// Whether the program has come to its end, and all is told.
     pub fn is_over(&self) -> bool {
-        matches!(self.stop, Some(Stop::Finished(_))) && self.follower.outstanding().turns.is_empty()
+        matches!(self.stop, Some(Stop::Finished(_))) && self.follower.is_told_out()
     }
 
     fn advance(&mut self, next: Option<&Record>, events: &mut Vec<PublicEvent>) -> Result<(), SessionError> {
@@ -162,14 +169,14 @@ impl Retelling {
             events.extend(event.map(|event| PublicEvent { time, ..event }));
         };
         let advanced = follower.advance_before(next, &mut |_, progress| {
-            // The end is told when nothing else comes any more: a reply may still run on for its usage.
+            // The end is told when nothing else comes any more.
             if !matches!(progress, Progress::Finished(_)) {
                 tell(progress);
             }
         });
         self.stop = advanced?.stop;
         if let Some(Stop::Finished(outcome)) = &self.stop
-            && self.follower.outstanding().turns.is_empty()
+            && self.follower.is_told_out()
         {
             tell(&Progress::Finished(outcome.clone()));
         }

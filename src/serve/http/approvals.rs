@@ -13,7 +13,7 @@ use crate::serve::http::access::caller::Caller;
 use crate::serve::http::body::{Path, Typed};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
-use crate::serve::http::wire::{ApprovalWire, text_of};
+use crate::serve::http::wire::{ApprovalWire, text_of, texts};
 use crate::vm::protocol::{CallId, Timestamp};
 
 /// How many sessions are looked at for questions, the newest first.
@@ -26,6 +26,9 @@ pub(crate) struct Open {
     program: String,
     #[serde(flatten)]
     approval: ApprovalWire,
+    /// What the user has said since, and before, that the program has not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<String>,
     /// Since when.
     asked: String,
 }
@@ -59,6 +62,7 @@ pub(super) async fn list(State(server): State<Arc<Server>>, caller: Caller) -> R
                 session: served.session.to_string(),
                 program: served.program.to_string(),
                 approval: server.approval_wire(&caller, asked),
+                unread: texts(&standing.unread),
                 asked: text_of(Timestamp(standing.last)),
             });
         }

@@ -21,7 +21,8 @@ use crate::serve::http::body::{PING, Path, Queried, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
-use crate::serve::http::wire::{A_COLLEAGUE, text_of};
+use crate::serve::http::wire::{A_COLLEAGUE, fault_text, text_of};
+use crate::value::Value;
 
 /// Some proxies and browsers hold back the first bytes of an answer.
 const PADDING: usize = 2 << 10;
@@ -140,6 +141,18 @@ impl Telling {
         {
             members.insert("question".to_owned(), A_COLLEAGUE.into());
         }
+        if let PublicBody::Failed { fault, message } = &event.body {
+            members.insert("message".to_owned(), fault_text(&fault.to_string(), message).into());
+        }
+        if self.show == Show::Speech
+            && let PublicBody::ApprovalGiven { answer, .. } = &event.body
+        {
+            // Words are for the program, and which colleague it was does not concern the user.
+            members.shift_remove("by");
+            if !matches!(answer, Value::Bool(_)) {
+                members.shift_remove("answer");
+            }
+        }
         if self.caller.role == Role::Visitor {
             for_visitor(event, members)?;
         }
@@ -156,7 +169,7 @@ fn for_visitor(event: &PublicEvent, members: &mut serde_json::Map<String, Json>)
         PublicBody::Said { .. } | PublicBody::UserMessage { .. } => &["text"],
         PublicBody::Waiting { .. } => &["for", "call"],
         PublicBody::ApprovalAsked { .. } => &["call", "question"],
-        PublicBody::ApprovalGiven { .. } => &["call"],
+        PublicBody::ApprovalGiven { .. } => &["call", "answer", "refused"],
         PublicBody::SessionStarted { .. }
         | PublicBody::SessionResumed { .. }
         | PublicBody::Finished { .. }

@@ -1,5 +1,7 @@
 //! Sessions as callers see them, and what several routes have in common.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -13,6 +15,7 @@ use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::value::Value;
 use crate::vm::protocol::Timestamp;
+use crate::vm::protocol::fault::FaultKind;
 
 /// The most bytes of a message.
 const MAX_TEXT: usize = 64 << 10;
@@ -31,6 +34,9 @@ pub(crate) struct SessionWire {
     state: String,
     /// What a person is asked.
     approval: Option<ApprovalWire>,
+    /// What the user has said that the program has not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<String>,
     /// Of the last event: where a stream can begin.
     mark: String,
     created: String,
@@ -89,7 +95,7 @@ impl Server {
     }
 
     pub(super) fn wire_of(&self, caller: &Caller, served: Served, standing: Standing, live: bool) -> SessionWire {
-        let Standing { state, asked, mark, last, value, fault, tokens, cost } = standing;
+        let Standing { state, asked, unread, mark, last, value, fault, tokens, cost } = standing;
         let word: &str = state.into();
         let sees_all = caller.role >= Role::User;
         let forked = served.forked.as_deref().and_then(|from| from.split_once('@'));
@@ -99,6 +105,7 @@ impl Server {
             version: served.version.to_string(),
             state: word.to_owned(),
             approval: asked.map(|asked| self.approval_wire(caller, asked)),
+            unread: texts(&unread),
             mark: mark.to_string(),
             created: text_of(served.created),
             last: text_of(Timestamp(last)),
@@ -108,8 +115,8 @@ impl Server {
             forked_from: forked.map(|(session, point)| ForkedWire { session: session.into(), point: point.into() }),
             value: value.filter(|_| sees_all).map(|value| json_of(&value)),
             fault: fault.map(|Fault { kind, message }| FaultWire {
+                message: fault_text(&kind, if sees_all { &message } else { "something went wrong" }),
                 kind,
-                message: if sees_all { message.to_string() } else { "something went wrong".to_owned() },
             }),
             tokens,
             cost: cost.filter(|_| sees_all),
@@ -128,6 +135,19 @@ impl Server {
             question: if may { question.to_string() } else { A_COLLEAGUE.to_owned() },
             args: args.collect(),
         }
+    }
+}
+
+/// Messages as JSON has them.
+pub(super) fn texts(messages: &[Arc<str>]) -> Vec<String> {
+    messages.iter().map(ToString::to_string).collect()
+}
+
+/// A failure with what a client can do about it.
+pub(super) fn fault_text(kind: &str, message: &str) -> String {
+    match kind == FaultKind::Model.to_string() {
+        true => format!("{message}; send a message, and the model is asked again"),
+        false => message.to_owned(),
     }
 }
 

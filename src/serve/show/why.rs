@@ -11,7 +11,9 @@ use crate::host::events::wire::{UpdateWire, ruling_name};
 use crate::host::journal::record::Record;
 use crate::host::summary::SkippedWire;
 use crate::host::text::one_line;
-use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, history, passed_over_events};
+use crate::host::why::{
+    History, Judged, PassedOver, PassedOverReason, Why, find_triggers, history, passed_over_events,
+};
 use crate::serve::show::{count, short_value, skipped, trigger_state};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
 
@@ -27,25 +29,31 @@ pub(crate) fn of_records(records: &[Record], wanted: Option<&str>) -> Result<Str
     answer(&history, wanted, &SystemClock.zone())
 }
 
-/// What is known of the trigger that `wanted` means, or of all, one line each.
+/// What is known of the triggers that `wanted` means, or of all, one line each.
 ///
 /// # Errors
 /// What can be asked for, in words: no trigger is meant, or several.
 pub fn answer(history: &History, wanted: Option<&str>, zone: &TimeZone) -> Result<String, String> {
     match wanted {
         None => Ok(all(&history.explain_all()) + &passed_over(history) + &left_out(history)),
-        Some(wanted) => Ok(one(&find(history, wanted)?, zone)),
+        Some(wanted) => {
+            let found: Vec<String> = find(history, wanted)?.iter().map(|why| one(why, zone)).collect();
+            Ok(found.join("\n"))
+        }
     }
 }
 
-/// The same as one line of JSON: an object, or an array of all.
+/// The same as one line of JSON: an object, or an array of several or all.
 ///
 /// # Errors
 /// The same.
 pub fn answer_json(history: &History, wanted: Option<&str>, zone: &TimeZone) -> Result<String, String> {
     let json = match wanted {
         None => history.explain_all().iter().map(|why| to_json(why, zone)).collect(),
-        Some(wanted) => to_json(&find(history, wanted)?, zone),
+        Some(wanted) => match &find(history, wanted)?[..] {
+            [only] => to_json(only, zone),
+            found => found.iter().map(|why| to_json(why, zone)).collect(),
+        },
     };
     Ok(format!("{json}\n"))
 }
@@ -58,9 +66,10 @@ fn left_out(history: &History) -> String {
     }
 }
 
-fn find(history: &History, wanted: &str) -> Result<Why, String> {
+fn find(history: &History, wanted: &str) -> Result<Vec<Why>, String> {
     let program = &history.program;
-    find_trigger(program, wanted).map(|id| history.explain(id)).map_err(|possible| {
+    let found = find_triggers(program, wanted);
+    found.map(|ids| ids.into_iter().map(|id| history.explain(id)).collect()).map_err(|possible| {
         let list: String = possible
             .iter()
             .map(|id| {

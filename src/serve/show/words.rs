@@ -1,5 +1,8 @@
 //! Frames and values in a few words.
 
+use std::sync::Arc;
+
+use crate::host::text::one_line;
 use crate::value::Value;
 use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::FrameView;
@@ -24,4 +27,25 @@ pub(crate) fn short_value(value: &Value) -> String {
     }
     let head: String = json.chars().take(MAX_SHOWN).collect();
     format!("{head}… ({} bytes)", json.len())
+}
+
+/// What was answered to a question about a call, and by whom: `refused by otto: "a photo first"`.
+pub(crate) fn answer_text(answer: &Value, refused: bool, by: &Option<Arc<str>>) -> String {
+    let (outcome, is_all) = match answer {
+        Value::Bool(true) => ("confirmed", true),
+        Value::Bool(false) if refused => ("refused", true),
+        _ if refused => ("refused", false),
+        _ => ("answered", false),
+    };
+    let by = by.as_ref().map(|by| format!(" by {}", one_line(by))).unwrap_or_default();
+    let words = if is_all { String::new() } else { format!(": {}", short_value(answer)) };
+    format!("{outcome}{by}{words}")
+}
+
+/// After how long something is done: ` in 120 s`. Nobody waits for less than a second.
+pub(crate) fn after_text(ms: u64) -> String {
+    match ms / 1000 {
+        0 => String::new(),
+        seconds => format!(" in {seconds} s"),
+    }
 }

@@ -252,7 +252,7 @@ impl Interpreter {
     }
 
     /// A person answered: the call is made again with the answer, or refused.
-    pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value) {
+    pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value, by: Option<Arc<str>>) {
         let program = self.stack.program.clone();
         let Some(queued) = self.stack.find_call(call) else { return };
         let CallState::Asking { attempt, asked_by, question } = queued.state().clone() else { return };
@@ -266,12 +266,12 @@ impl Interpreter {
         };
         if refusal.is_none() {
             if let AskedBy::Tool { .. } = asked_by {
-                queued.answer(question, answer);
+                queued.answer(question, answer.clone());
             }
             let request = queued.request(&program, effect, attempt + 1);
             self.emit(request);
         }
-        self.report(Fact::ApprovalGiven { call });
+        self.report(Fact::ApprovalGiven { call, answer, refused: refusal.is_some(), by });
         if let Some(refusal) = refusal {
             self.refuse_call(call, refusal);
         }

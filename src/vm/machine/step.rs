@@ -35,7 +35,7 @@ impl Machine {
                 self.interpreter.tell_watcher(|watcher, context| watcher.signal_arrived(context, signal));
             }
             Event::TimerFired { timer } => self.handle_timer(timer),
-            Event::Approved { call, answer } => self.interpreter.handle_approved(call, answer),
+            Event::Approved { call, answer, by } => self.interpreter.handle_approved(call, answer, by),
             Event::Interrupted => self.handle_interrupted(),
             Event::Edited { frame, name, value } => self.interpreter.handle_edited(frame, &name, value),
             Event::SignaturesChanged { tools } => self.interpreter.stack.change_tools(tools),

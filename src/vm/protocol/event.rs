@@ -76,6 +76,8 @@ pub enum Event {
         /// The answer: false refuses, unless the tool takes it; anything else is handed to the tool. Whether a call
         /// may be made at all is answered with true.
         answer: Value,
+        /// Who, where whoever serves the session knows it. Nothing but what is told of the answer depends on it.
+        by: Option<Arc<str>>,
     },
     /// The user cancelled what is going on: the reply is closed, running calls are cancelled, the frame waits for the
     /// user.

@@ -164,6 +164,8 @@ pub enum Fact {
         cause: Arc<str>,
         /// The attempt that begins, from 2.
         attempt: u32,
+        /// After how long.
+        delay_ms: u64,
     },
     /// Something the model wrote has no effect.
     Ignored {
@@ -198,6 +200,12 @@ pub enum Fact {
     ApprovalGiven {
         /// The call.
         call: CallId,
+        /// The answer.
+        answer: Value,
+        /// Whether the call is refused by it: no, or words where only yes lets it be made.
+        refused: bool,
+        /// Who has answered, where that is known.
+        by: Option<Arc<str>>,
     },
     /// A user's message was delivered to the program.
     UserMessage {

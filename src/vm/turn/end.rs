@@ -362,17 +362,16 @@ impl Machine {
         chat_owner.n_attempts = if brought_something { 1 } else { chat_owner.n_attempts + 1 };
         let n_attempts = chat_owner.n_attempts;
         if n_attempts > settings.max_retries {
-            let state = "the session is saved: run it again with --session to continue";
-            return self
-                .interpreter
-                .fail(FaultKind::Model, format!("no answer after {n_attempts} attempts: {reason}; {state}"));
+            let message = format!("no answer after {n_attempts} attempts: {reason}; the session is saved");
+            return self.interpreter.fail(FaultKind::Model, message);
         }
         let doubled = settings.retry_delay_ms.saturating_mul(1 << (n_attempts - 1).min(16));
         // The server's own wish counts, but not for ever.
         let wished = retry_after_ms.unwrap_or(0).min(settings.max_retry_delay_ms.saturating_mul(10));
-        self.interpreter.stack.chat_owner_mut().delay_ms = doubled.min(settings.max_retry_delay_ms).max(wished);
+        let delay_ms = doubled.min(settings.max_retry_delay_ms).max(wished);
+        self.interpreter.stack.chat_owner_mut().delay_ms = delay_ms;
         self.interpreter.counters.retries += 1;
-        self.interpreter.report(Fact::Retry { cause: reason.clone(), attempt: n_attempts + 1 });
+        self.interpreter.report(Fact::Retry { cause: reason.clone(), attempt: n_attempts + 1, delay_ms });
     }
 
     /// The reply in progress is about the old text. `drops_frame`: so is the frame.

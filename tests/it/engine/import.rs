@@ -54,6 +54,7 @@ async fn serve(ledger: &SqliteLedger, session: &str, standing: Option<&str>, wak
         forked: Some("s0@3.1".into()),
         standing: None,
         wake: None,
+        last_record: None,
         held_by: None,
     };
     assert!(ledger.begin(served).await.unwrap());

@@ -27,6 +27,7 @@ fn served() -> Served {
         forked: None,
         standing: None,
         wake: None,
+        last_record: None,
         held_by: None,
     }
 }

@@ -79,7 +79,7 @@ fn broken_for_long() {
         let desk = Desk::new();
         let broken = server(vec![answer; 4]);
         let ran = desk.run(&broken, "");
-        ran.check_failed(name, &["no answer after 4 attempts", "run it again with --session to continue"]);
+        ran.check_failed(name, &["no answer after 4 attempts", "to continue: playhouse"]);
         assert_eq!(broken.requests().len(), 4, "{name}");
         assert_eq!(ran.n_events("retry"), 3, "{name}");
         let healed = server(Vec::new());
@@ -94,10 +94,7 @@ fn silent() {
     let desk = Desk::with_config("read_timeout = 0.1\n[limits]\nmax_retries = 1\n");
     let server = server(vec![Answer::silence(), Answer::silence()]);
     let ran = desk.run(&server, "");
-    ran.check_failed(
-        "silent",
-        &["no answer after 2 attempts", "sent nothing for 0.1 s", "run it again with --session"],
-    );
+    ran.check_failed("silent", &["no answer after 2 attempts", "sent nothing for 0.1 s", "to continue: playhouse"]);
     assert_eq!(server.requests().len(), 2);
     // The connections were given up, not left open.
     assert!(server.wait_for_closed_blocking(2).iter().all(|closed| closed.during_answer));

@@ -15,12 +15,12 @@ use super::streams::TALK;
 use super::{Answer, ask, client};
 
 /// A server that is a process of its own; killed when it is dropped.
-struct Served {
+pub(super) struct Served {
     child: Child,
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
 }
 
-fn playhouse(folder: &Path) -> Command {
+pub(super) fn playhouse(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_playhouse"));
     command.current_dir(folder).env_clear().env("XDG_STATE_HOME", folder.join("state"));
     command
@@ -28,8 +28,13 @@ fn playhouse(folder: &Path) -> Command {
 
 impl Served {
     fn start(folder: &Path) -> Served {
+        Served::start_with(folder, &["--model", "script:model.jsonl"])
+    }
+
+    pub(super) fn start_with(folder: &Path, arguments: &[&str]) -> Served {
         let mut child = playhouse(folder)
-            .args(["serve", "desk.md", "--model", "script:model.jsonl", "--listen", "127.0.0.1:0"])
+            .args(["serve", "desk.md", "--listen", "127.0.0.1:0"])
+            .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -54,7 +59,7 @@ impl Drop for Served {
     }
 }
 
-fn json(answer: &Answer) -> Value {
+pub(super) fn json(answer: &Answer) -> Value {
     serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {}", answer.body))
 }
 
@@ -294,6 +299,27 @@ fn the_command_line_says_what_is_wrong_before_it_listens() {
         assert_eq!(code, 2, "{arguments:?}: {said}");
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn a_watched_text_is_told_with_its_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |more: &str| {
+        format!("# Desk\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"Hi.\"{more}\n")
+    };
+    fs::write(folder.path().join("desk.md"), text("")).unwrap();
+    let mut command = playhouse(folder.path());
+    let command = command.args(["serve", "desk.md", "--model", "embedded", "--watch", "--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut stdout, stderr) = (BufReader::new(child.stdout.take().unwrap()), child.stderr.take().unwrap());
+    stdout.read_line(&mut String::new()).unwrap();
+    let mut told = BufReader::new(stderr).lines().map(Result::unwrap);
+    assert!(told.any(|line| line.starts_with("serves desk")));
+    fs::write(folder.path().join("desk.md"), text("\n- Say \"{$nobody}\"")).unwrap();
+    let told: Vec<String> = told.skip_while(|line| !line.contains("is reloaded")).take(2).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(told, ["desk is reloaded for new sessions", "1 warning; `playhouse check` shows what and where"]);
 }
 
 #[test]

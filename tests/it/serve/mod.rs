@@ -10,6 +10,7 @@ mod faults;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod openai;
+mod revived;
 mod streams;
 
 use std::fs;

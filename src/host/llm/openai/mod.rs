@@ -62,8 +62,8 @@ impl OpenAi {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(unusable(format!("its scheme is {:?}, not http or https", url.scheme())));
         }
-        if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-            let cause = String::from("it holds a user name, a password or a query");
+        if !url.username().is_empty() || url.password().is_some() || url.query().or(url.fragment()).is_some() {
+            let cause = String::from("it holds a user name, a password, a query or a fragment");
             // The password is not to be shown.
             return Err(OpenAiConfigError::BaseUrl { url: String::from("…"), cause });
         }

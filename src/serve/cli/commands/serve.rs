@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
 use crate::host::config::notify_socket;
-use crate::host::launch::inventory;
+use crate::host::launch::{Level, Remark, inventory};
 use crate::host::ledger::sqlite::SqliteLedger;
 use crate::host::ledger::{Ledger, TokenRow};
 use crate::host::residents::Residents;
@@ -29,7 +29,7 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::offer::{Home, busy_runtime, ended, offer, resident_failure, store};
 use crate::serve::cli::machinery::output::table;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
-use crate::serve::cli::machinery::world::{LiveArguments, journal_failure};
+use crate::serve::cli::machinery::world::{LiveArguments, journal_failure, tell};
 use crate::serve::http::access::tokens::Access;
 use crate::serve::http::access::{Role, tokens};
 use crate::serve::http::{Server, serve_meanwhile};
@@ -189,6 +189,12 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     // Before anybody is told that it is there.
     let stop = ended()?;
     let n_recovered = residents.recover().await.map_err(|error| resident_failure(console, error))?;
+    // Whatever is saved from here on is seen.
+    let watches: Vec<_> = if arguments.watch {
+        residents.programs().into_iter().map(|offered| watch(console, &residents, offered)).collect()
+    } else {
+        Vec::new()
+    };
     put(&format!("http://{address}/\n"))?;
     let names: Vec<String> = residents.programs().iter().map(|offered| offered.name.to_string()).collect();
     let who = match needs_tokens {
@@ -199,10 +205,7 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     if n_recovered > 0 {
         console.remark(&format!("continues {}", count(n_recovered, "session")));
     }
-    let watching = arguments.watch.then(|| {
-        let each = residents.programs().into_iter().map(|offered| watch(console, &residents, offered));
-        tokio::spawn(join_all(each.collect::<Vec<_>>()))
-    });
+    let watching = arguments.watch.then(|| tokio::spawn(join_all(watches)));
     tell_manager(console, "READY=1");
     let stop = async {
         stop.await;
@@ -265,10 +268,10 @@ fn watch(
     offered: Arc<Offered>,
 ) -> impl Future<Output = ()> + Send + 'static {
     let (console, residents) = (console.clone(), residents.clone());
+    let mut watch = Watch::new(&offered.files, console.color);
+    // What is wrong with it now was told when it was offered.
+    let _ = watch.load(&inventory(&offered.opened.world.tools));
     async move {
-        let mut watch = Watch::new(&offered.files, console.color);
-        // What is wrong with it now was told when it was offered.
-        let _ = watch.load(&inventory(&offered.opened.world.tools));
         loop {
             watch.saved().await;
             match watch.reload() {
@@ -277,7 +280,12 @@ fn watch(
                     console.remark(&format!("{} stays as it is:\n{findings}", offered.name));
                 }
                 Reloaded::Good => match residents.offer(&offered.name, &offered.files).await {
-                    Ok(_) => console.remark(&format!("{} is reloaded for new sessions", offered.name)),
+                    Ok(again) => {
+                        console.remark(&format!("{} is reloaded for new sessions", offered.name));
+                        // Which model it has was told at the start.
+                        let of_text = |remark: &&Remark| remark.code == "findings" || remark.level == Level::Warning;
+                        tell(&console, &again.opened.remarks.iter().filter(of_text).cloned().collect::<Vec<_>>());
+                    }
                     Err(error) => console.remark(&format!("{} stays as it is: {error}", offered.name)),
                 },
             }

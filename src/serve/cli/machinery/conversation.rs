@@ -46,10 +46,7 @@ pub(crate) struct TalkArguments {
 impl TalkArguments {
     /// Opens the file of `--events`: before a session is begun, so that a wrong path costs nothing.
     pub(crate) fn open_events(&self) -> Result<Option<File>, Failure> {
-        let Some(path) = &self.events else { return Ok(None) };
-        events_file::create(path).map(Some).map_err(|cause| {
-            Failure::wrong(format!("{}: cannot write: {cause}; check the path given with --events", path.display()))
-        })
+        self.events.as_deref().map(events_file::create).transpose()
     }
 }
 
@@ -310,9 +307,10 @@ impl Talk<'_> {
                      waits for the user"
                 ));
             }
-            PublicBody::Retry { cause, attempt } => {
+            PublicBody::Retry { cause, attempt, delay_ms } => {
                 self.end_line().await?;
-                self.console.remark(&format!("the model's reply failed: {cause}; trying again (attempt {attempt})"));
+                let next = format!("trying again{} (attempt {attempt})", show::after_text(*delay_ms));
+                self.console.remark(&format!("the model's reply failed: {cause}; {next}"));
             }
             PublicBody::ProgramChanged { files, lines } => {
                 self.end_line().await?;

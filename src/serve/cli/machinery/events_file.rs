@@ -5,17 +5,25 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use crate::host::session::{Notice, Subscription};
+use crate::serve::cli::machinery::console::Failure;
 
 /// Events that may wait to be written. More than one budget of the machine's directives can make.
 pub(crate) const CAPACITY: usize = 100_000;
 
 /// Makes the file, or empties it. A new one is for its owner only: it tells what the journal tells.
-pub(crate) fn create(path: &Path) -> std::io::Result<File> {
+pub(crate) fn create(path: &Path) -> Result<File, Failure> {
+    if path.as_os_str() == "-" {
+        return Err(Failure::wrong(
+            "--events -: standard output has what the program says; name a file, as in --events events.jsonl",
+        ));
+    }
     let mut options = File::options();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    options.open(path).map_err(|cause| {
+        Failure::wrong(format!("{}: cannot write: {cause}; check the path given with --events", path.display()))
+    })
 }
 
 /// Writes all events; gives the number of those that were missed.

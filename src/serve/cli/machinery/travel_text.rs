@@ -7,7 +7,7 @@ use crate::host::events::wire::{UpdateWire, ruling_name};
 use crate::host::journal::record::{EndWire, OutcomeWire, Record, RecordBody, VerdictWire};
 use crate::host::travel::Step;
 use crate::serve::cli::machinery::console::{clean, count};
-use crate::serve::show::{one_line, short_value, wait_text};
+use crate::serve::show::{after_text, answer_text, one_line, short_value, wait_text};
 use crate::value::Value;
 
 /// What a record tells; it must be [`Record::shown`].
@@ -152,7 +152,9 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
             format!("the model is told of a mistake, attempt {attempt}: {}", one_line(cause))
         }
         PublicBody::Degraded { cause } => format!("continues without what failed: {}", one_line(cause)),
-        PublicBody::Retry { cause, attempt } => format!("tries again, attempt {attempt}: {}", one_line(cause)),
+        PublicBody::Retry { cause, attempt, delay_ms } => {
+            format!("tries again{}, attempt {attempt}: {}", after_text(*delay_ms), one_line(cause))
+        }
         PublicBody::Ignored { cause } => format!("ignored: {}", one_line(cause)),
         PublicBody::ProgramChanged { files, lines } => {
             let left = match lines.len() {
@@ -169,7 +171,9 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
                 .map_or_else(|| format!("skipped: {lines}"), |why| format!("skipped: {lines} ({})", one_line(why)))
         }
         PublicBody::ApprovalAsked { call, question, .. } => format!("call {call} asks: {}", one_line(question)),
-        PublicBody::ApprovalGiven { call } => format!("call {call} has its answer"),
+        PublicBody::ApprovalGiven { call, answer, refused, by } => {
+            format!("call {call} is {}", answer_text(answer, *refused, by))
+        }
         PublicBody::CallProgress { call, value } => format!("call {call}: {}", short_value(value)),
         PublicBody::UserMessage { text } => format!("the user says {}", quoted(text)),
         PublicBody::EventArrived { event, data, fate, .. } => {

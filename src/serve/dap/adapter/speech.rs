@@ -40,7 +40,7 @@ impl Adapter {
             PublicBody::Degraded { cause } => {
                 self.say(event, "important", &format!("warning: the model did not keep to the protocol: {cause}\n"));
             }
-            PublicBody::Retry { cause, attempt } => {
+            PublicBody::Retry { cause, attempt, delay_ms: _ } => {
                 self.say(event, "console", &format!("the model's reply failed: {cause}; attempt {attempt} begins\n"));
             }
             PublicBody::CallProgress { value, .. } => {

@@ -133,7 +133,7 @@ impl Run {
                     PublicBody::ApprovalAsked { call: asked, .. } if asked == call.0 => {
                         was_asked |= step.event.mark <= Some(mark);
                     }
-                    PublicBody::ApprovalGiven { call: given } if given == call.0 => {
+                    PublicBody::ApprovalGiven { call: given, .. } if given == call.0 => {
                         is_answered |= step.event.mark > Some(mark);
                     }
                     _ => {}

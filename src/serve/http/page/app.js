@@ -170,7 +170,7 @@ function App() {
       ${isOperator && html`<a class="button plain" href="#/approvals" aria-current=${page === "approvals" && "page"}>Approvals${n > 0 && html`<span class="badge" title=${`${count(n, "call")} to approve`}>${n}</span>`}</a>`}
       <${Sessions} id=${id} current=${current} programs=${listed?.programs ?? []} />
     </nav>
-    ${id ? html`<${Session} key=${id} id=${id} role=${me.role} approvals=${approvals} onSession=${setCurrent} onProblem=${(problem) => problem.status === 401 && enter()} />`
+    ${id ? html`<${Session} key=${id} id=${id} me=${me} approvals=${approvals} onSession=${setCurrent} onProblem=${(problem) => problem.status === 401 && enter()} />`
       : page === "approvals" ? html`<${Approvals} approvals=${approvals} again=${again} />`
       : html`<${Home} programs=${listed?.programs} />`}
   </div>`;

@@ -56,8 +56,8 @@ const LONGEST_PAUSE = 15_000;
 // while the tab is hidden. `on` has `event(event, mark)`, `reset()`, `refused(problem)`, which ends it, and `link(state)`:
 // `live`, `connecting`, `lost`, `paused`.
 export class Stream {
-  constructor(path, on) {
-    Object.assign(this, { path, on, mark: null, failures: 0, pause: 500, isClosed: false, abort: null });
+  constructor(path, on, mark) {
+    Object.assign(this, { path, on, mark, failures: 0, pause: 500, isClosed: false, abort: null });
     this.watch = () => (document.hidden ? this.stop() : this.start());
     document.addEventListener("visibilitychange", this.watch);
     addEventListener("online", this.watch);

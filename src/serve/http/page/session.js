@@ -8,11 +8,12 @@ import { Diff, Timeline } from "./timeline.js";
 
 const PANES = { talk: "Conversation", source: "Source", know: "Inspector" };
 
-export function Session({ id, role, approvals = [], onSession, onProblem }) {
+export function Session({ id, me: { role, name }, approvals = [], onSession, onProblem }) {
   const store = useStore(() => new Store(id, role === "visitor"));
   const [pane, setPane] = useState("talk");
   const [why, setWhy] = useState(null);
   const [isComparing, setComparing] = useState(false);
+  store.me = name;
   store.approvals = approvals.filter((one) => one.session === id);
   const { session, state, problem, talk } = store;
   useEffect(() => session && onSession({ ...session, state }), [session, state]);

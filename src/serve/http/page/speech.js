@@ -22,7 +22,7 @@ const ITEMS_SHOWN = 150;
 // An item is drawn again only when it is another.
 class Item extends Component {
   shouldComponentUpdate(next) {
-    return ["item", "isFuture", "approval", "answered", "mayAnswer"].some((name) => this.props[name] !== next[name]);
+    return ["item", "isFuture", "approval", "answered", "mayAnswer", "who"].some((name) => this.props[name] !== next[name]);
   }
   render({ isFuture, onJump, ...rest }) {
     const { item } = rest;
@@ -43,7 +43,7 @@ const Cut = ({ item: { kind, trigger, reason, update: of = [] }, onWhy }) => htm
 </p>`;
 
 const ITEMS = {
-  user: ({ item }) => html`<span class="sr">You: </span><p class="bubble">${item.text}</p>`,
+  user: ({ item, who }) => html`<${Bubble} who=${who} text=${item.text} />`,
   program: ({ item }) => html`<div class=${cls("speech", item.isOpen && "open", item.isWithdrawn && "withdrawn")}>${markdown(item.text)}</div>${item.isWithdrawn && html`<p class="aside">Taken back</p>`}`,
   call: Call,
   approval: Approval,
@@ -53,6 +53,8 @@ const ITEMS = {
   finished: ({ item }) => html`<p class="ending"><${Dot} state="finished" />Finished${(item.value ?? null) !== null && html` with <${Value} value=${item.value} max=${60} />`}</p>`,
   failed: ({ item }) => html`<div class="ending failed" role="alert"><p><strong>The program failed</strong> ${item.fault && html`<span class="tag">${item.fault}</span>`}</p><p>${item.message}</p></div>`,
 };
+
+const Bubble = ({ who = "You", text }) => html`<span class="sr">${who}: </span><p class="bubble">${text}</p>`;
 
 function Call({ item }) {
   const { state, error } = item;
@@ -76,6 +78,7 @@ export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
   const [problem, setProblem] = useState(null);
   const [isSending, setSending] = useState(false);
   const question = approval?.question ?? item.question;
+  const unread = approval?.unread ?? [];
   const outcome = item.outcome ?? { true: "Confirmed", false: "Refused", null: "Answered" }[answered] ?? answered;
   if (outcome) return html`<p class="aside">${question} <strong>${outcome}</strong></p>`;
   const answer = async (value) => {
@@ -87,6 +90,7 @@ export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
   return html`<section class="card approval" aria-label="Question">
     <p class="kicker">${isMine ? html`Needs approval <code>${approval.tool}</code>` : "Waiting"}</p>
     <p class="question">${question}</p>
+    ${unread.length > 0 && html`<div class="unread"><p>The user has said, and the program has not read it:</p>${unread.map((text) => html`<blockquote>${text}</blockquote>`)}</div>`}
     ${isMine && html`<table class="arguments"><caption class="sr">Arguments</caption><tbody>
         ${approval.args.map(([name, value, origin]) => html`<tr><th scope="row">${name}</th><td><${Value} value=${value} max=${80} /></td><td class="origin">${ORIGINS[origin]}</td></tr>`)}
       </tbody></table>
@@ -106,7 +110,8 @@ export function Conversation({ store, onJump, onWhy, mayAnswer }) {
   const stuck = useRef(true);
   const [more, setMore] = useState(0);
   const [isAway, setAway] = useState(false);
-  const { talk, session, pending } = store;
+  const { talk, session, pending, unread } = store;
+  const who = store.customer ?? undefined;
   const isPast = store.at !== null;
   const horizon = isPast && store.view && markOrder(store.view.mark);
   const [n, later] = [talk.items.length, horizon ? talk.items.findIndex((item) => markOrder(item.mark) > horizon) : -1];
@@ -148,10 +153,11 @@ export function Conversation({ store, onJump, onWhy, mayAnswer }) {
   return html`<div class="conversation">
     <div class="scroll" ref=${box} onScroll=${onScroll} tabindex="0" role="region" aria-label="Conversation">
       ${from > 0 && html`<p class="earlier"><button class="link" onClick=${earlier}>Show earlier (${count(from, "entry", "entries")})</button></p>`}
-      ${!n && !pending.length && html`<p class="empty">${store.link === "live" ? "Nothing has been said yet." : "One moment…"}</p>`}
+      ${!n && !pending.length && !unread.length && html`<p class="empty">${store.link === "live" ? "Nothing has been said yet." : "One moment…"}</p>`}
       <ol class="items">
-        ${talk.items.slice(from, later < 0 ? n : later + ITEMS_SHOWN).map((item) => html`<${Item} key=${item.key} item=${item} isFuture=${later >= 0 && item.key >= later} onJump=${onJump} onWhy=${onWhy} ...${ofItem(item)} />`)}
-        ${!isPast && pending.map((message) => html`<li key=${message.id} class="item user pending"><div class="what"><span class="sr">You: </span><p class="bubble">${message.text}</p><${Fate} store=${store} message=${message} /></div></li>`)}
+        ${talk.items.slice(from, later < 0 ? n : later + ITEMS_SHOWN).map((item) => html`<${Item} key=${item.key} item=${item} isFuture=${later >= 0 && item.key >= later} who=${who} onJump=${onJump} onWhy=${onWhy} ...${ofItem(item)} />`)}
+        ${!isPast && unread.map((text, at) => html`<li key=${`unread ${at}`} class="item user pending"><div class="what"><${Bubble} who=${who} text=${text} /><p class="fate">${notRead(store)}</p></div></li>`)}
+        ${!isPast && pending.map((message) => html`<li key=${message.id} class="item user pending"><div class="what"><${Bubble} who=${who} text=${message.text} /><${Fate} store=${store} message=${message} /></div></li>`)}
         ${talk.isBusy && talk.open < 0 && store.link === "live" && !isPast && html`<li key="thinking" class="item thinking"><span class="sr">The program is working</span><i></i><i></i><i></i></li>`}
       </ol>
     </div>
@@ -160,9 +166,11 @@ export function Conversation({ store, onJump, onWhy, mayAnswer }) {
   </div>`;
 }
 
+const notRead = (store) => (store.isOver ? "Not read: the session is over" : "Not read yet");
+
 function Fate({ store, message }) {
   const { problem } = message;
-  if (!problem) return html`<p class="fate">${!message.isSent ? "Sending…" : store.isOver ? "Not read: the session is over" : "Sent"}</p>`;
+  if (!problem) return html`<p class="fate">${message.isSent ? notRead(store) : "Sending…"}</p>`;
   if (problem.passes) return html`<p class="fate">Not sent yet. ${said(problem)} Trying again…</p>`;
   return html`<p class="fate problem" role="alert">Not sent. ${said(problem)} <button class="link" onClick=${() => store.post(message)}>Try again</button> <button class="link" onClick=${() => store.drop(message)}>Discard</button></p>`;
 }
@@ -170,8 +178,9 @@ function Fate({ store, message }) {
 export const Lost = ({ store }) => store.link === "lost" && html`<p class="lost" role="status">Connection lost. Trying again… <button class="link" onClick=${() => store.stream?.start()}>Try now</button></p>`;
 
 // Where the user writes. Enter sends, Shift+Enter begins a new line.
-export function Composer({ store, isOff, hint = "Write a message", over }) {
+export function Composer({ store, isOff, hint, over }) {
   const box = useRef(null);
+  const { customer } = store;
   const [text, setText] = useState("");
   useLayoutEffect(() => {
     if (!box.current) return;
@@ -187,10 +196,11 @@ export function Composer({ store, isOff, hint = "Write a message", over }) {
     box.current.focus();
   };
   return html`<form class="composer" onSubmit=${send}>
-    <textarea aria-label="Message" ref=${box} rows="1" value=${text} disabled=${isOff} placeholder=${hint} enterkeyhint="send"
+    ${customer && html`<p class="hint">The program, and the user's own chat, take what you write here as said by the user <strong>${customer}</strong>.</p>`}
+    <textarea aria-label="Message" ref=${box} rows="1" value=${text} disabled=${isOff} placeholder=${hint ?? (customer ? `Write as ${customer}` : "Write a message")} enterkeyhint="send"
       onInput=${(event) => setText(event.target.value)}
       onKeyDown=${(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && send(event)}></textarea>
     ${store.talk.isBusy && store.link === "live" && html`<button type="button" onClick=${() => store.stop()}><span class="square"></span>Stop</button>`}
-    <button class="primary" disabled=${isOff || !text.trim()}>Send</button>
+    <button class="primary" disabled=${isOff || !text.trim()}>${customer ? "Send as the user" : "Send"}</button>
   </form>`;
 }

@@ -87,6 +87,12 @@ export class Store {
     this.goal = markOrder(this.session.mark);
     this.pending = keep("sessionStorage", this.path) ?? [];
     this.pending.forEach((message) => this.post(message));
+    this.listen();
+    if (!this.isSpeechOnly) this.attempt(async () => (this.source = await api("GET", `${this.path}/source`)));
+  }
+
+  // Hears the events after a mark; without one, all.
+  listen(mark = null) {
     this.stream = new Stream(`${this.path}/events?show=${this.isSpeechOnly ? "speech" : "all"}`, {
       event: (event, mark) => this.take(event, mark),
       reset: () => {
@@ -102,8 +108,7 @@ export class Store {
         this.problem = problem;
         this.changed();
       },
-    });
-    if (!this.isSpeechOnly) this.attempt(async () => (this.source = await api("GET", `${this.path}/source`)));
+    }, mark);
   }
 
   close() {
@@ -126,8 +131,10 @@ export class Store {
     if (type === "user_message") {
       const heard = this.pending.find((one) => one.text === text.trim() && markOrder(mark) > markOrder(one.after));
       if (heard) this.drop(heard);
+      const at = this.session.unread?.indexOf(text) ?? -1;
+      if (at >= 0) this.session.unread.splice(at, 1);
     }
-    if (this.talk.over) {
+    if (this.talk.over && this.isCaughtUp) {
       this.stream.close();
       setTimeout(this.askSession, 1500);
     }
@@ -143,8 +150,25 @@ export class Store {
     return this.talk.over ?? (this.talk.isBusy ? "speaking" : this.session?.state);
   }
 
+  // What the program has not read, but for what this page has sent and shows by itself.
+  get unread() {
+    const own = this.pending.map(({ text }) => text);
+    return (this.session?.unread ?? []).filter((text) => {
+      const at = own.indexOf(text.trim());
+      if (at >= 0) own.splice(at, 1);
+      return at < 0;
+    });
+  }
+
+  // Whose conversation it is, where that is somebody else's.
+  get customer() {
+    const owner = this.session?.owner;
+    return this.me && owner !== this.me ? owner : null;
+  }
+
+  // A model that did not answer is asked again with the next message.
   get isOver() {
-    return ["finished", "failed"].includes(this.state);
+    return this.state === "finished" || (this.state === "failed" && this.session?.fault?.kind !== "model");
   }
 
   async loadSession() {
@@ -230,6 +254,8 @@ export class Store {
       try {
         await api("POST", `${this.path}/messages`, { text: message.text, id: message.id });
         message.isSent = true;
+        // It has failed, and is taken up again.
+        if (this.stream?.isClosed && !this.isClosed) this.listen(this.stream.mark);
       } catch (problem) {
         message.problem = problem;
       }

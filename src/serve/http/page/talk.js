@@ -3,12 +3,18 @@
 // Waits in which the program is still at work.
 const AT_WORK = ["reply", "call"];
 
+// States of calls that have not ended.
+const OPEN = ["queued", "running"];
+
+// What happens only while the program is not over.
+const RUNS = ["turn_started", "line_reached", "waiting", "user_message"];
+
 const CUT = /^trigger (\S+) matched$/;
 
 // Events that are told in a sentence; the first word is how much they matter.
 const NOTES = {
   degraded: (e) => ["warning", e.cause],
-  retry: (e) => ["", `Asking the model again: ${e.cause}`],
+  retry: (e) => ["", `Asking the model again${e.delay_ms >= 1000 ? ` in ${Math.floor(e.delay_ms / 1000)} s` : ""}: ${e.cause}`],
   repair: (e) => ["", `The reply did not follow the turn protocol: ${e.cause}`],
   lines_skipped: (e) => ["", `Lines left out: ${e.lines.join(", ")}${e.reason ? ` (${e.reason})` : ""}`],
   program_changed: (e) => ["", `The program's text has changed: ${e.files.join(", ")}`],
@@ -16,6 +22,9 @@ const NOTES = {
   event_arrived: (e) => ["", `Event ${e.event}: ${e.fate.replaceAll("_", " ")}`],
   session_resumed: () => ["", "The session continues after a restart"],
 };
+
+// What an answer came to. Words, and whose they are, are told only to those who look inside.
+const outcome = ({ answer, refused, by }) => `${refused ? "Refused" : answer === true ? "Confirmed" : "Answered"}${by ? ` by ${by}` : ""}${typeof answer === "string" ? `: ${answer}` : ""}`;
 
 export class Talk {
   constructor(isSpeechOnly) {
@@ -42,6 +51,8 @@ export class Talk {
 
   // Takes an event; answers the text that was said to its end, if it ends one.
   take(e, mark) {
+    // It had failed, and somebody has taken it up again.
+    if (RUNS.includes(e.type)) this.over = null;
     const at = { kind: e.type, mark, line: e.line, playbook: e.playbook ?? e.plan };
     const call = this.calls.get(e.call);
     switch (e.type) {
@@ -89,7 +100,7 @@ export class Talk {
       case "call_finished": {
         const state = e.error === undefined ? "done" : "failed";
         this.change(call, { state, result: e.result, error: e.error, ms: e.ms, progress: undefined });
-        this.settle(e.call, state === "done" ? "Confirmed" : "Not confirmed");
+        this.settle(e.call, "Not answered");
         this.isBusy = true;
         break;
       }
@@ -99,9 +110,15 @@ export class Talk {
         this.asking.push(this.push({ ...at, kind: "approval", call: e.call, question: e.question }));
         break;
       case "approval_given":
-        this.settle(e.call, "Confirmed");
+        this.settle(e.call, outcome(e));
         this.isBusy = true;
         break;
+      case "frame_elided": {
+        // Its last call: the playbook takes the caller's place, so the call never returns.
+        const tail = this.items.findLastIndex((item) => item.kind === "call" && item.name === at.playbook && OPEN.includes(item.state));
+        this.change(tail, { state: "tail call" });
+        break;
+      }
       case "trigger_matched":
         this.push({ ...at, trigger: e.trigger, update: e.update });
         break;
@@ -126,6 +143,7 @@ export class Talk {
         this.close();
         this.isBusy = false;
         this.over = e.type;
+        for (const index of this.calls.values()) if (OPEN.includes(this.items[index].state)) this.change(index, { state: "not finished" });
         if (!this.isSpeechOnly || e.type === "failed") this.push({ ...at, value: e.value, fault: e.fault, message: e.message });
         break;
       default:

@@ -83,7 +83,19 @@ struct Found {
 #[derive(Default)]
 struct Findings {
     found: Vec<Found>,
+    /// Of other programs.
+    n_others: usize,
     unreadable: Vec<(Arc<str>, SessionError)>,
+}
+
+/// What one session is to a backtest.
+enum Looked {
+    /// It began too early.
+    Earlier,
+    /// It is of another program.
+    Other,
+    /// What the text means for it, and when it began.
+    Fate(Timestamp, Fate),
 }
 
 /// Performs the command.
@@ -94,22 +106,30 @@ pub(crate) fn backtest(console: &Console, arguments: &BacktestArguments) -> Resu
     let look = move |records: Vec<Record>| {
         let began = records.first().map(Record::timestamp).unwrap_or_default();
         if since.is_some_and(|since| began < since) {
-            return Ok(None);
+            return Ok(Looked::Earlier);
         }
-        Ok(Some((began, backtest.fate(&records)?)))
+        Ok(match backtest.is_of(&records)? {
+            true => Looked::Fate(began, backtest.fate(&records)?),
+            false => Looked::Other,
+        })
     };
     let mut findings = Findings::default();
     for (session, looked) in waited(look_at_all(&place, look))?.map_err(journal_failure)? {
         match looked {
-            Ok(Some((began, fate))) => findings.found.push(Found { session, began, fate }),
-            Ok(None) => {}
+            Ok(Looked::Fate(began, fate)) => findings.found.push(Found { session, began, fate }),
+            Ok(Looked::Other) => findings.n_others += 1,
+            Ok(Looked::Earlier) => {}
             Err(error) => findings.unreadable.push((session, error)),
         }
     }
     if findings.found.is_empty() && findings.unreadable.is_empty() {
         let since = if since.is_some() { " since then" } else { "" };
+        let others = match findings.n_others {
+            0 => String::new(),
+            n => format!(" ({n} of other programs)"),
+        };
         return Err(Failure::wrong(format!(
-            "{}: there are no sessions{since} to test the program on; name the place where they are stored, with \
+            "{}: there are no sessions{since}{others} to test the program on; name the place where they are stored, with \
              --sessions PLACE",
             place.path().display()
         )));
@@ -167,6 +187,9 @@ fn text(findings: &Findings) -> String {
     if !findings.unreadable.is_empty() {
         parts.push(format!("{} unreadable", findings.unreadable.len()));
     }
+    if findings.n_others > 0 {
+        parts.push(format!("{} skipped (of other programs)", findings.n_others));
+    }
     let mut text = format!("{}: {}\n", count(findings.found.len(), "session"), parts.join(" · "));
     let sections = [
         (
@@ -213,9 +236,44 @@ fn changed(fate: &Fate) -> Option<(String, Option<Point>)> {
 
 /// `Refund:02 If $total is more than 50: then 02.01, was 03`
 fn parted(parting: &Parting) -> (String, Option<Point>) {
-    let then = deed_text(parting.then.as_ref(), parting.after.as_ref());
-    let was = deed_text(parting.was.as_ref(), parting.after.as_ref());
-    (format!("{}then {then}, was {was}", after_text(parting.after.as_ref())), Some(parting.at))
+    let Parting { at, after, then, was } = parting;
+    let sides = [then, was].map(|step| deed_text(step.as_ref(), after.as_ref()));
+    let [then, was] = match sides {
+        // The numbers are the same: the words are not, or something that these leave out.
+        [a, b] if a == b => match [then, was].map(|step| whole_text(step.as_ref())) {
+            [a, b] if a == b => unlike([then, was]),
+            whole => whole,
+        },
+        sides => sides,
+    };
+    (format!("{}then {then}, was {was}", after_text(after.as_ref())), Some(*at))
+}
+
+/// What was done, with all its words.
+fn whole_text(step: Option<&Step>) -> String {
+    step.map_or_else(|| "nothing more".to_owned(), |step| step_text(step).unwrap_or_default())
+}
+
+/// Of two things that read alike what differs in them: `$total = 5 with origin "user"`.
+fn unlike(steps: [&Option<Step>; 2]) -> [String; 2] {
+    let events = steps.map(|step| step.as_ref().map_or(Json::Null, |step| json!(step.event)));
+    let [a, b] = &events;
+    let is_counted = |key: &str| ["seq", "session", "turn"].contains(&key);
+    let key = a.as_object().and_then(|members| {
+        members
+            .keys()
+            .chain(b.as_object().into_iter().flat_map(|others| others.keys()))
+            .find(|key| !is_counted(key) && a.get(key.as_str()) != b.get(key.as_str()))
+    });
+    let texts = [0, 1].map(|side| {
+        let whole = whole_text(steps[side].as_ref());
+        key.map(|key| format!("{whole} with {key} {}", events[side].get(key).unwrap_or(&Json::Null))).unwrap_or(whole)
+    });
+    match texts {
+        // Two lines of the same number with the same words.
+        [a, b] if a == b => [format!("the new line {a}"), format!("the line {b} that is gone")],
+        texts => texts,
+    }
 }
 
 /// Who is asked what, and what comes of it if the answers are those that were given.
@@ -256,6 +314,7 @@ fn to_json(findings: &Findings) -> Json {
     let unreadable = unreadable.map(|(session, error)| json!({"session": session, "why": error.to_string()}));
     json!({
         "sessions": findings.found.iter().map(session).collect::<Vec<_>>(),
+        "others": findings.n_others,
         "unreadable": unreadable.collect::<Vec<_>>(),
     })
 }

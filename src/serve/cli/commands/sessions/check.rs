@@ -14,7 +14,7 @@ use crate::host::journal::address::Address;
 use crate::host::journal::record::Record;
 use crate::host::journal::store::Listed;
 use crate::host::launch::{Choices, Launch, Workshop};
-use crate::host::program::ProgramCache;
+use crate::host::program::{ProgramCache, file_name};
 use crate::host::replay::error::SessionError;
 use crate::host::stored::look_at;
 use crate::host::travel::Run;
@@ -133,11 +133,6 @@ fn read_rules(path: &Path, color: bool) -> Result<(Checks, String), Failure> {
     let config = launch.configure(&[path.with_file_name(&program)], &loaded);
     let config = config.map_err(|error| Failure::wrong(error.to_string()))?;
     Ok((checks.with_prices(config.session.prices.clone()), file_name(&program)))
-}
-
-/// The name of a file without its folders: where it stood may have changed since.
-fn file_name(path: &str) -> String {
-    Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Those that are named, or all that may be of the program; and how many are of others.

@@ -191,6 +191,11 @@ fn markdown(opened: &Opened, stored: &Stored, steps: &[Step]) -> String {
         text.push_str(&line);
         was_list = is_list;
     }
+    let unread = &opened.replayed.machine.view().messages;
+    if !unread.is_empty() {
+        text.push_str("\n## Messages that the program has not read\n");
+        unread.iter().for_each(|message| text.push_str(&format!("\n{}", utterance("User", message))));
+    }
     text
 }
 
@@ -240,7 +245,9 @@ fn words_of(body: &PublicBody) -> Option<String> {
             Some(format!("event `{event}`, {}: {}", fate.to_string().replace('_', " "), short(data)))
         }
         PublicBody::ApprovalAsked { question, .. } => Some(format!("approval asked: {}", cut(question, MAX_SHOWN))),
-        PublicBody::ApprovalGiven { .. } => Some("approval answered".to_owned()),
+        PublicBody::ApprovalGiven { answer, refused, by, .. } => {
+            Some(format!("approval {}", show::answer_text(answer, *refused, by)))
+        }
         PublicBody::PlanFault { fault, message, .. } => Some(format!("`{fault}`: {}", cut(message, MAX_SHOWN))),
         PublicBody::Replanned { .. } => Some("continues with another plan".to_owned()),
         PublicBody::StreamCancelled { reason, .. } => Some(format!("reply cut off: {reason}")),

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use serde_json::Value as Json;
 
+use crate::host::cassette::entry::Entry;
 use crate::host::cassette::file::{Cassette, write_whole};
 use crate::host::cassette::redact::Redaction;
 use crate::host::cassette::take::Mode;
 use crate::host::clock::iso_text;
-use crate::host::config::limits_between;
+use crate::host::config::{ModelId, limits_between};
 use crate::host::journal::address::Address;
 use crate::host::journal::record::{Begun, OutcomeWire, Record, RecordBody};
 use crate::host::journal::wire::ToolWire;
@@ -29,7 +30,7 @@ use crate::serve::cli::commands::test::record::{cassette_of, replay, reread};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::recorded_test::{path_of, take_with};
 use crate::serve::cli::machinery::session_test::{Unsaid, sections};
-use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, open_test};
+use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, open_test, play};
 use crate::serve::cli::machinery::travel_text::step_text;
 use crate::serve::cli::machinery::world::session_failure;
 use crate::value::{Map, Value};
@@ -74,18 +75,21 @@ pub(super) fn export_test(console: &Console, export: &TestExport<'_>) -> Result<
     let text = test.render();
     // Whatever people have said, it is read again as it was.
     reread(&output.display().to_string(), &text).map_err(Failure::failed)?;
-    for (path, text) in [(&*beside, cassette.render()), (output, text)] {
+    let recording = cassette.as_ref().map(|cassette| (&*beside, cassette.render()));
+    for (path, text) in recording.into_iter().chain([(*output, text)]) {
         write_whole(path, &text).map_err(|cause| {
             Failure::failed(format!("{}: cannot write: {cause}; name another file with --output", path.display()))
         })?;
     }
-    console.remark(&format!("wrote {} and {}", output.display(), beside.display()));
+    let recording = cassette.map_or_else(String::new, |_| format!(" and {}", beside.display()));
+    console.remark(&format!("wrote {}{recording}", output.display()));
     Ok(Exit::Finished)
 }
 
 /// A test that does what the session did.
 struct Made {
-    cassette: Cassette,
+    /// None: all that answered answers the same again.
+    cassette: Option<Cassette>,
     test: TestFile,
     played: Played,
 }
@@ -105,10 +109,24 @@ async fn make(mut records: Vec<Record>, output: &Path, chosen: &ChosenClassifier
             stand_ins = cassette.stand_ins;
             continue;
         }
+        if needs_no_recording(&records, &cassette) {
+            test.model = Some(TestModel::Embedded);
+            let played = play(output, &test, chosen).await?;
+            check_same(&records, &played)?;
+            return Ok(Made { cassette: None, test, played });
+        }
         let played = replay(output, &test, chosen, &cassette).await?;
         check_same(&records, &played)?;
-        return Ok(Made { cassette, test, played });
+        return Ok(Made { cassette: Some(cassette), test, played });
     }
+}
+
+/// Whether only the embedded model answered, besides canned tools.
+fn needs_no_recording(records: &[Record], cassette: &Cassette) -> bool {
+    let is_reply = |entry: &Entry| matches!(entry, Entry::Request(_));
+    begun_of(records).is_ok_and(|begun| ModelId::Embedded.to_string() == *begun.model)
+        && cassette.classifier.as_deref().is_none_or(|id| id == "rules")
+        && cassette.entries.iter().all(is_reply)
 }
 
 /// The test of a session, without what its session had besides; the error says what no test can say.
