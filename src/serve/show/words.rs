@@ -31,14 +31,19 @@ pub(crate) fn short_value(value: &Value) -> String {
 
 /// What was answered to a question about a call, and by whom: `refused by otto: "a photo first"`.
 pub(crate) fn answer_text(answer: &Value, refused: bool, by: &Option<Arc<str>>) -> String {
-    let (outcome, is_all) = match answer {
-        Value::Bool(true) => ("confirmed", true),
-        Value::Bool(false) if refused => ("refused", true),
-        _ if refused => ("refused", false),
-        _ => ("answered", false),
+    let is_yes = *answer == Value::Bool(true);
+    let outcome = if refused {
+        "refused"
+    } else if is_yes {
+        "confirmed"
+    } else {
+        "answered"
     };
     let by = by.as_ref().map(|by| format!(" by {}", one_line(by))).unwrap_or_default();
-    let words = if is_all { String::new() } else { format!(": {}", short_value(answer)) };
+    let words = match is_yes || (refused && *answer == Value::Bool(false)) {
+        true => String::new(),
+        false => format!(": {}", short_value(answer)),
+    };
     format!("{outcome}{by}{words}")
 }
 

@@ -362,7 +362,8 @@ impl Machine {
         chat_owner.n_attempts = if brought_something { 1 } else { chat_owner.n_attempts + 1 };
         let n_attempts = chat_owner.n_attempts;
         if n_attempts > settings.max_retries {
-            let message = format!("no answer after {n_attempts} attempts: {reason}; the session is saved");
+            let times = if n_attempts == 1 { "1 attempt".to_owned() } else { format!("{n_attempts} attempts") };
+            let message = format!("no answer after {times}: {reason}; the session is saved");
             return self.interpreter.fail(FaultKind::Model, message);
         }
         let doubled = settings.retry_delay_ms.saturating_mul(1 << (n_attempts - 1).min(16));

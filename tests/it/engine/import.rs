@@ -99,6 +99,8 @@ async fn assert_same(engine: &Arc<Engine>, store: &Arc<dyn Store>, ledger: &Sqli
     assert_eq!(read(&engine.store(), session).await, read(store, session).await, "{session}");
     let (there, here) =
         (engine.ledger().find(session.into()).await.unwrap(), ledger.find(session.into()).await.unwrap());
+    // An engine's rows do not lie beside the journals.
+    let here = here.map(|row| Served { last_record: None, ..row });
     assert_eq!(there, here, "{session}");
 }
 

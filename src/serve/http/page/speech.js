@@ -197,7 +197,7 @@ export function Composer({ store, isOff, hint, over }) {
   };
   return html`<form class="composer" onSubmit=${send}>
     ${customer && html`<p class="hint">The program, and the user's own chat, take what you write here as said by the user <strong>${customer}</strong>.</p>`}
-    <textarea aria-label="Message" ref=${box} rows="1" value=${text} disabled=${isOff} placeholder=${hint ?? (customer ? `Write as ${customer}` : "Write a message")} enterkeyhint="send"
+    <textarea aria-label="Message" ref=${box} rows="1" value=${text} disabled=${isOff} placeholder=${hint ?? (customer ? "Write as the user" : "Write a message")} enterkeyhint="send"
       onInput=${(event) => setText(event.target.value)}
       onKeyDown=${(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && send(event)}></textarea>
     ${store.talk.isBusy && store.link === "live" && html`<button type="button" onClick=${() => store.stop()}><span class="square"></span>Stop</button>`}

@@ -114,8 +114,8 @@ export class Talk {
         this.isBusy = true;
         break;
       case "frame_elided": {
-        // Its last call: the playbook takes the caller's place, so the call never returns.
-        const tail = this.items.findLastIndex((item) => item.kind === "call" && item.name === at.playbook && OPEN.includes(item.state));
+        // The call just queued is its last: the playbook takes the caller's place, so the call never returns.
+        const tail = this.items.findLastIndex((item) => item.kind === "call" && item.state === "queued");
         this.change(tail, { state: "tail call" });
         break;
       }
