@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::english::calls::{read_call, read_call_of};
 use crate::english::choices::type_in_words;
+use crate::english::grammar::people::strip_partner;
 use crate::english::grammar::rules::{Change, Means};
 use crate::english::grammar::{Found, rows};
 use crate::english::phrase::{Mention, Phrase};
@@ -389,8 +390,7 @@ fn read_ask(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     }
     // `Find out which floor they are on ($floor)`, `Let the guest choose a $room`, `Collect $name and $email`.
     for (people, verbs) in [(false, &FINDS[..]), (true, &CHOOSES[..])] {
-        let rest =
-            if people { line.strip_any(&["let", "have"]).and_then(|rest| rest.strip_any(&PEOPLE)) } else { Some(line) };
+        let rest = if people { line.strip_any(&["let", "have"]).and_then(strip_partner) } else { Some(line) };
         let Some(rest) = rest.and_then(|rest| rest.strip_any(verbs)) else { continue };
         let targets = targets_behind_for(rest.strip_any(&["the", "a", "an"]).unwrap_or(rest));
         // What is fetched from elsewhere is no question.
@@ -416,8 +416,6 @@ const FINDS: [&str; 9] =
     ["get", "collect", "obtain", "gather", "input", "prompt for", "inquire about", "enquire about", "find out"];
 const CHOOSES: [&str; 10] =
     ["pick", "choose", "select", "enter", "type in", "type", "give", "tell you", "decide on", "say"];
-const PEOPLE: [&str; 8] =
-    ["the user", "the guest", "the customer", "the caller", "the client", "the patient", "the person", "them"];
 
 /// Where `from the user` begins.
 fn find_from_user(rest: Phrase<'_>) -> Option<usize> {
@@ -444,7 +442,7 @@ fn targets_behind_for(rest: Phrase<'_>) -> Vec<Target> {
         "before", "after", "than", "the",
     ];
     const STARTS: [&str; 7] = ["for", "in", "into", "as", "store", "update", "set"];
-    let mentions = rest.mentions();
+    let mentions = rest.mentions_outside_braces();
     let mut targets: Vec<Target> = Vec::new();
     let start = rest.span().start as usize;
     let mut words = rest.words().peekable();
@@ -478,7 +476,7 @@ fn targets_behind_for(rest: Phrase<'_>) -> Vec<Target> {
 }
 
 fn targets_of(words: Phrase<'_>) -> Vec<Target> {
-    words.mentions().into_iter().map(Mention::into_target).collect()
+    words.mentions_outside_braces().map(Mention::into_target).collect()
 }
 
 /// The content of a text in straight or typographic quotes, if nothing else stands there. A line break in it is

@@ -373,6 +373,13 @@ impl<'a> Phrase<'a> {
         }
         mentions
     }
+
+    /// The variables that a line may set: one in braces (`may we refund {$price} euros`) is read.
+    pub(crate) fn mentions_outside_braces(self) -> impl Iterator<Item = Mention> {
+        let is_outside =
+            move |mention: &Mention| !self.text[..mention.span.start as usize - self.offset].ends_with('{');
+        self.mentions().into_iter().filter(is_outside)
+    }
 }
 
 /// A variable's name as it stands in a text.

@@ -13,12 +13,14 @@ impl Parser<'_> {
     pub(super) fn right_side(&mut self, operator: Op, depth: usize) -> Result<Parsed, ExprError> {
         self.listed = false;
         self.any_case = false;
-        let contains = matches!(operator, Op::Contains | Op::StartsWith | Op::EndsWith);
+        let contains = matches!(operator, Op::Contains | Op::StartsWith | Op::EndsWith | Op::Says);
         let lists = contains || matches!(operator, Op::Equal | Op::NotEqual | Op::In);
         if operator == Op::Equal || operator == Op::In {
             let _ = self.eat_word("either");
         }
-        let Some(first) = self.alternative(lists, lists && !contains)? else {
+        // What somebody says stands in quotes: `When $player says quit` tells what they want.
+        let takes_text = lists && operator != Op::Says;
+        let Some(first) = self.alternative(takes_text, lists && !contains)? else {
             return self.binary(COMPARISON, depth + 1);
         };
         // `"P1"/"P2"` divides nothing.
@@ -44,7 +46,7 @@ impl Parser<'_> {
                 break;
             }
             let acts = comma && !or && self.at_one_of(ACTION_VERBS);
-            match self.alternative(lists, lists && !contains)? {
+            match self.alternative(takes_text, lists && !contains)? {
                 // `"a" or $b`, `"a", say "b"`: what follows is something else. A comma joins only what an `or` ends.
                 Some(item) if !acts && !self.at_comparison() && (or || operator == Op::In || self.or_follows()) => {
                     items.push(item);

@@ -110,6 +110,7 @@ pub(super) const VERBS: &[(&str, &str, Says)] = &[
     ("begins with", "begin with", Compares(Op::StartsWith)),
     ("ends with", "end with", Compares(Op::EndsWith)),
     ("ends in", "end in", Compares(Op::EndsWith)),
+    ("says", "say", Compares(Op::Says)),
     ("equals", "equal", Compares(Op::Equal)),
     ("changes to", "change to", Compares(Op::Equal)),
     ("turns", "turn", Compares(Op::Equal)),
@@ -181,8 +182,15 @@ pub(super) const ITEMS: &str = "items item elements element entries entry member
 pub(super) const UNITS: &str = "euros euro eur dollars dollar usd pounds percent points point years year days day hours hour minutes minute \
     seconds times people persons guests nights degrees kg km";
 
+/// Signs of money beside a number, in front of it or after it, which change nothing, either.
+pub(super) const MONEY: &str = "€ £ ¥";
+
+/// Units of ages: what is `30 days old`, or older than that, is not the number 30, and nothing here computes an age. The
+/// years of people are numbers.
+pub(crate) const AGES: &str = "minute minutes hour hours day days week weeks month months";
+
 /// What turns a comparison of texts into one that looks at no case.
-pub(super) const ANY_CASE: &[&str] = &[
+pub(crate) const ANY_CASE: &[&str] = &[
     "any case",
     "ignoring upper and lower case",
     "ignoring upper or lower case",

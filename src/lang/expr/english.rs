@@ -3,7 +3,8 @@
 
 use crate::expr::comparisons::Says::{self, Compares, Tests, TestsNot};
 use crate::expr::comparisons::{
-    AFTER_IS, ANY_CASE, CALL_ENDS, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, LAST_CALL, UNITS, VERBS, is_one_of,
+    AFTER_IS, AGES, ANY_CASE, CALL_ENDS, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, LAST_CALL, MONEY, UNITS, VERBS,
+    is_one_of,
 };
 use crate::expr::lexer::{Token, next_token};
 use crate::expr::names::LAST_CALL_FAILED;
@@ -222,6 +223,7 @@ impl Parser<'_> {
 
     /// `at least`, `more than`, `less than or equal to`, ….
     pub(super) fn eat_degree(&mut self) -> Option<Op> {
+        self.says_older = ["older", "younger"].iter().any(|word| self.at_word(word));
         if let Some((words, operator)) = COMPARATIVES.iter().find(|(words, _)| self.at_word(words)) {
             let than = format!("{words} than");
             if self.eat_phrase(&than) {
@@ -272,18 +274,25 @@ impl Parser<'_> {
                 let most = self.combine(Op::LessOrEqual, again, high)?;
                 self.combine(Op::And, least, most)?
             }
-            Compares(operator @ (Op::Contains | Op::StartsWith | Op::EndsWith)) => {
+            Compares(operator @ (Op::Contains | Op::StartsWith | Op::EndsWith | Op::Says)) => {
                 let right = self.right_side(operator, depth)?;
                 let any_case = self.eat_any_case() || std::mem::take(&mut self.any_case);
+                // It is in any case as it is.
+                let any_case = any_case && operator != Op::Says;
                 let left = if any_case { lowercase(left) } else { left };
                 self.any_of(operator, left, right, any_case)?
             }
             Compares(operator) => {
                 let right = self.right_side(operator, depth)?;
-                if let ExprKind::Literal(Value::Int(_) | Value::Float(_)) = right.expr.kind {
-                    self.eat_unit();
+                let is_number = matches!(right.expr.kind, ExprKind::Literal(Value::Int(_) | Value::Float(_)));
+                if is_number {
+                    self.eat_unit()?;
                 }
                 let degree = if operator == Op::Equal { self.eat_or_degree() } else { None };
+                // `200 or more euros`.
+                if is_number && degree.is_some() {
+                    self.eat_unit()?;
+                }
                 let operator = degree.unwrap_or(operator);
                 // What lists several is one of them.
                 let operator = if operator == Op::Equal && self.listed { Op::In } else { operator };
@@ -307,14 +316,26 @@ impl Parser<'_> {
             && !matches!(after(), Token::Number(_) | Token::Reference(_) | Token::Symbol("("))
     }
 
-    /// What is counted or measured, which changes nothing: `20 euros`, `50%`, `18 years old`.
-    fn eat_unit(&mut self) {
-        if self.at_percent() {
+    /// What is counted or measured, which changes nothing: `20 euros`, `50%`, `18 years old`. An age in days is an error.
+    fn eat_unit(&mut self) -> Result<(), ExprError> {
+        if self.at_percent() || self.at_money() {
             self.advance();
+            return Ok(());
         }
-        if self.eat_one_of(UNITS) {
+        let counts_age = self.at_one_of(AGES);
+        if self.eat_one_of(UNITS) || (counts_age && self.eat_one_of(AGES)) {
+            let is_age = counts_age && (self.at_word("old") || self.says_older);
+            if is_age || self.at_word("ago") {
+                return Err(self.error("an age is not computed; compare a date with a date"));
+            }
             let _ = self.eat_word("old");
         }
+        Ok(())
+    }
+
+    /// Whether a sign of money comes: `200 €`, `€200`.
+    pub(super) fn at_money(&self) -> bool {
+        self.in_sentence() && matches!(self.next.token, Token::Bad(_)) && is_one_of(MONEY, self.word())
     }
 
     /// `ignoring case`, with or without a comma in front of it.

@@ -17,7 +17,7 @@ mod text;
 mod tree;
 
 pub(crate) use crate::expr::alternatives::bare_text;
-pub(crate) use crate::expr::comparisons::{ACTION_VERBS, EXISTENCE, condition_words, is_one_of};
+pub(crate) use crate::expr::comparisons::{ACTION_VERBS, AGES, ANY_CASE, EXISTENCE, condition_words, is_one_of};
 pub use crate::expr::lexer::{number_word, read_number};
 pub use crate::expr::names::{
     LAST_CALL_FAILED, begins_name, check_event_name, continues_name, identifier, scan_name, scan_reference,

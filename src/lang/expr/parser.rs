@@ -138,6 +138,8 @@ pub(super) struct Parser<'a> {
     pub(super) listed: bool,
     /// Whether it has a text without quotes, which is compared in any case.
     pub(super) any_case: bool,
+    /// Whether the degree that was read last is an age: `older than`.
+    pub(super) says_older: bool,
     /// What joins several there.
     pub(super) joint: &'static str,
 }
@@ -162,7 +164,19 @@ const SIGN: u8 = 7;
 impl<'a> Parser<'a> {
     pub(super) fn new(style: Style, text: &'a str, file: FileId, offset: usize) -> Self {
         let next = next_token(text, 0);
-        Parser { text, file, offset, next, end: 0, style, n_brackets: 0, listed: false, any_case: false, joint: "or" }
+        Parser {
+            text,
+            file,
+            offset,
+            next,
+            end: 0,
+            style,
+            n_brackets: 0,
+            listed: false,
+            any_case: false,
+            says_older: false,
+            joint: "or",
+        }
     }
 
     pub(super) fn in_sentence(&self) -> bool {
@@ -403,6 +417,9 @@ impl<'a> Parser<'a> {
     }
 
     fn primary(&mut self, depth: usize) -> Result<Parsed, ExprError> {
+        if self.at_money() && matches!(next_token(self.text, self.next.end).token, Token::Number(_)) {
+            self.advance();
+        }
         let start = self.next.start;
         let kind = match self.next.token.clone() {
             Token::Number(_) => return self.number(),

@@ -111,6 +111,7 @@ impl fmt::Display for BinaryOperator {
             BinaryOperator::Contains => "contains",
             BinaryOperator::StartsWith => "starts with",
             BinaryOperator::EndsWith => "ends with",
+            BinaryOperator::Says => "says",
         })
     }
 }

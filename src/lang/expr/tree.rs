@@ -94,6 +94,8 @@ pub enum BinaryOperator {
     StartsWith,
     /// `ends with`: of two texts.
     EndsWith,
+    /// `says`: the words of a text stand in another one, whole and in this order, in any case.
+    Says,
 }
 
 impl BinaryOperator {

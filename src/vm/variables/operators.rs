@@ -4,8 +4,10 @@
 
 use std::cmp::Ordering;
 
+use jiff::civil::Date;
 use playhouse_lang::expr::{BinaryOperator, read_number};
 use playhouse_lang::value::{Bounds, Excess, Value, compare_int_float};
+use unicode_segmentation::UnicodeSegmentation;
 
 use crate::protocol::Tracked;
 use crate::variables::fault::EvalFault;
@@ -39,6 +41,10 @@ pub(crate) fn binary(
                 Ok(Value::Bool(is_there))
             }
             _ => Err(EvalFault::operands("only a text begins or ends with a text, not {} with {}", left, right)),
+        },
+        Op::Says => match (a, b) {
+            (Value::Str(text), Value::Str(words)) => Ok(Value::Bool(says(text, words))),
+            _ => Err(EvalFault::operands("only a text says words, not {} {}", left, right)),
         },
         Op::Add => match (a, b) {
             (Value::Str(a), Value::Str(b)) if a.len() + b.len() > bounds.max_bytes => {
@@ -220,7 +226,11 @@ fn finite(float: f64) -> Result<Value, EvalFault> {
 fn compare(left: &Tracked, right: &Tracked) -> Result<Ordering, EvalFault> {
     let order = match (left.value(), right.value()) {
         (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
-        (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
+        (Value::Str(a), Value::Str(b)) => match (is_date(a), is_date(b)) {
+            (true, false) => return Err(no_date(right)),
+            (false, true) => return Err(no_date(left)),
+            _ => Some(a.cmp(b)),
+        },
         (Value::Float(a), Value::Float(b)) => a.partial_cmp(b),
         (Value::Int(a), Value::Float(b)) => compare_int_float(*a, *b),
         (Value::Float(a), Value::Int(b)) => compare_int_float(*b, *a).map(Ordering::reverse),
@@ -233,6 +243,40 @@ fn compare(left: &Tracked, right: &Tracked) -> Result<Ordering, EvalFault> {
         _ => None,
     };
     order.ok_or_else(|| not_ordered(left, right))
+}
+
+/// Whether the words of `wanted` stand in `text`, whole and one after the other, in any case. What has no words (`?`) stands
+/// there as it is.
+fn says(text: &str, wanted: &str) -> bool {
+    let (text, wanted) = (text.to_lowercase().replace('’', "'"), wanted.to_lowercase().replace('’', "'"));
+    let (said, words) = (words_of(&text), words_of(&wanted));
+    if words.is_empty() { text.contains(wanted.trim()) } else { said.windows(words.len()).any(|said| said == words) }
+}
+
+/// Its words, with the edges that Unicode has for them. `hurt.Please` lacks a space.
+fn words_of(text: &str) -> Vec<&str> {
+    text.unicode_words().flat_map(|word| word.split(['.', ':'])).filter(|word| !word.is_empty()).collect()
+}
+
+/// Whether it is a date, perhaps with a time: `2026-10-29`, `2026-10-29T09:30`.
+fn is_date(text: &str) -> bool {
+    text.get(..10).is_some_and(|date| date.parse::<Date>().is_ok())
+        && matches!(text.as_bytes().get(10), None | Some(b'T' | b' '))
+}
+
+/// Why a text that is no date does not come before or after a date. `30.09.2026` can only be one day.
+fn no_date(text: &Tracked) -> EvalFault {
+    let iso = || {
+        let parts: Vec<i16> =
+            text.value().as_str()?.trim().split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+        let [day, month, year] = parts[..] else { return None };
+        Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok().filter(|_| year > 999)
+    };
+    let how = match iso().filter(|_| !text.is_secret()) {
+        Some(date) => format!("write it as {date}"),
+        None => "a date is written as 2026-10-29".to_owned(),
+    };
+    EvalFault::operand(format!("{{}} is not a date; {how}"), text)
 }
 
 fn not_ordered(left: &Tracked, right: &Tracked) -> EvalFault {

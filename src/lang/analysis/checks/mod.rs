@@ -1,8 +1,10 @@
 //! Finds what is wrong or doubtful in a program (spec `language.md`, "Diagnostics").
 
+mod asked;
 mod fields;
 mod lines;
 mod near_calls;
+mod readings;
 mod triggers;
 mod unquoted;
 mod unused;
@@ -12,9 +14,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::analysis::Analysis;
 use crate::analysis::CALL_CIRCLE;
 use crate::analysis::call_graph::{call_cycles, endless_circles};
+use crate::analysis::checks::asked::check_asked;
 use crate::analysis::checks::fields::check_fields;
 use crate::analysis::checks::lines::check_lines;
 use crate::analysis::checks::near_calls::check_near_calls;
+use crate::analysis::checks::readings::check_readings;
 use crate::analysis::checks::triggers::check_triggers;
 use crate::analysis::checks::unquoted::check_unquoted;
 use crate::analysis::checks::unused::check_unused;
@@ -66,6 +70,8 @@ pub(crate) fn check(
     check_unused(program, &mut diagnostics);
     check_lines(program, alone, &mut diagnostics);
     check_unquoted(program, &mut diagnostics);
+    check_asked(program, &mut diagnostics);
+    check_readings(program, &mut diagnostics);
     check_near_calls(program, &mut diagnostics);
     check_fields(program, options.fields, &mut diagnostics);
     diagnostics.extend(alone.iter().flat_map(|alone| alone.found.iter().cloned()));

@@ -72,7 +72,8 @@ fn neighbour(operator: BinaryOperator) -> Option<BinaryOperator> {
         | BinaryOperator::In
         | BinaryOperator::Contains
         | BinaryOperator::StartsWith
-        | BinaryOperator::EndsWith => None,
+        | BinaryOperator::EndsWith
+        | BinaryOperator::Says => None,
     }
 }
 
@@ -93,6 +94,7 @@ fn other_way(operator: BinaryOperator) -> Option<i8> {
         | BinaryOperator::In
         | BinaryOperator::Contains
         | BinaryOperator::StartsWith
-        | BinaryOperator::EndsWith => None,
+        | BinaryOperator::EndsWith
+        | BinaryOperator::Says => None,
     }
 }

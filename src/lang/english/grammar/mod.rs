@@ -2,6 +2,7 @@
 
 mod holes;
 pub(crate) mod pattern;
+pub(crate) mod people;
 pub(crate) mod rules;
 pub(crate) mod time;
 

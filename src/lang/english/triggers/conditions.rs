@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::english::phrase::Phrase;
 use crate::english::triggers::wordings::{is_group, strip_group};
-use crate::expr::{BinaryOperator, Expr, ExprKind, LAST_CALL_FAILED, Style, Test, UnaryOperator, is_one_of};
+use crate::expr::{ANY_CASE, BinaryOperator, Expr, ExprKind, LAST_CALL_FAILED, Style, Test, UnaryOperator, is_one_of};
 use crate::program::{TriggerKind, Type, USER_MESSAGE};
 use crate::span::{FileId, Span};
 use crate::value::{Reference, Value};
@@ -44,32 +44,44 @@ fn read_one(rest: Phrase<'_>) -> Option<TriggerKind> {
 fn read_said(rest: Phrase<'_>) -> Option<Expr> {
     let said = |group, operator| Some((strip_group(group, rest)?, operator));
     let (mut rest, operator) = said("says_exactly", BinaryOperator::Equal)
-        .or_else(|| said("says_or_mentions", BinaryOperator::Contains))
+        .or_else(|| said("says_words", BinaryOperator::Says))
+        .or_else(|| said("person_mentions", BinaryOperator::Contains))
         .or_else(|| said("message_mentions", BinaryOperator::Contains))?;
-    let mut whole: Option<Expr> = None;
-    loop {
+    let mut texts: Vec<Expr> = Vec::new();
+    let any_case = loop {
         let (text, length) = rest.leading_operand()?;
         if !matches!(&text.kind, ExprKind::Literal(Value::Str(_))) {
             return None;
         }
-        let span = text.span;
-        let message = Reference { name: USER_MESSAGE.into(), path: Vec::new() };
-        let message = Expr { kind: ExprKind::Reference(message), span };
-        let one = binary(operator, message, text);
-        whole = Some(match whole {
-            Some(before) => binary(BinaryOperator::Or, before, one),
-            None => one,
-        });
+        texts.push(text);
         rest = rest.from(length).trim();
         if rest.is_empty() {
-            return whole;
+            break false;
         }
         let after = rest.strip_mark(',');
-        rest = match after.unwrap_or(rest).strip("or") {
+        let next = after.unwrap_or(rest);
+        if next.strip_any(ANY_CASE).is_some_and(Phrase::is_empty) {
+            break true;
+        }
+        rest = match next.strip("or") {
             Some(next) => next,
             None => after?,
         };
-    }
+    };
+    let cased = |side: Expr| match operator {
+        BinaryOperator::Says => side,
+        _ if any_case => {
+            let span = side.span;
+            Expr { kind: ExprKind::Unary(UnaryOperator::Lowercase, Box::new(side)), span }
+        }
+        _ => side,
+    };
+    let said = texts.into_iter().map(|text| {
+        let message = Reference { name: USER_MESSAGE.into(), path: Vec::new() };
+        let message = Expr { kind: ExprKind::Reference(message), span: text.span };
+        binary(operator, cased(message), cased(text))
+    });
+    said.reduce(|before, one| binary(BinaryOperator::Or, before, one))
 }
 
 fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {

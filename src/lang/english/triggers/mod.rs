@@ -18,7 +18,7 @@ use crate::english::near::{MAX_REPAIRS, by_itself, misspelt, slips, unclosed, un
 use crate::english::phrase::{Phrase, without_emphasis};
 use crate::english::reading::Surroundings;
 use crate::english::triggers::conditions::read_watched;
-use crate::english::triggers::wordings::{NEAR_ROWS, ROWS, VOCABULARY, WORDINGS, Waits};
+use crate::english::triggers::wordings::{NEAR_ROWS, ROWS, VOCABULARY, WORDINGS, Waits, strip_group};
 use crate::english::words::scan_path;
 use crate::program::{CallName, Days, TriggerKind};
 
@@ -102,13 +102,44 @@ fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<D
     let is_near = |(pattern, calls, _): &&(Pattern, bool, &str)| {
         in_holes(pattern, words).is_some_and(|holes| !calls || holes.first().copied().is_some_and(is_callable))
     };
-    if let Some((.., note)) = NEAR_ROWS.iter().find(is_near) {
+    if let Some(guard) = near_guard(words, around) {
+        diagnostics.push(guard);
+    } else if let Some((.., note)) = NEAR_ROWS.iter().find(is_near) {
         let message = "no trigger waits for this, so the classifier judges it";
         diagnostics.push(Diagnostic::warning("nearly-understood", words.span(), message).with_note(*note));
     } else if diagnostics.len() == n_before {
         diagnostics.extend(misspelt_trigger(words, around));
     }
     TriggerKind::Semantic
+}
+
+/// A trigger that begins as a guard does and says more, so that no call waits for it: `Before calling Refund, if $n > 200`.
+fn near_guard(words: Phrase<'_>, around: Surroundings<'_>) -> Option<Diagnostic> {
+    let rest = strip_group("before", words)?;
+    let calling = strip_group("calling", rest);
+    let rest = calling.unwrap_or(rest);
+    let rest = strip_group("thing", rest).unwrap_or(rest);
+    let plain = rest.strip_any(&["the", "a", "an"]).unwrap_or(rest);
+    let path = scan_path(plain.text);
+    let (name, more) = (plain.until(path), plain.from(path).trim());
+    let named = |name: &str| around.names.is_callable(around.agent, name);
+    // `Before a refund` names `Refund` in words.
+    let mut letters = name.text.chars();
+    let title: String = letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
+    let known = [name.text, &title].into_iter().find(|name| named(name))?.to_owned();
+    let is_written = known == name.text && known.contains(char::is_uppercase);
+    if calling.is_none() && !is_written && !(more.is_empty() || more.text.starts_with([',', ':'])) {
+        return None;
+    }
+    let message = format!("no call of `{known}` waits for this: a guard is `Before calling {known}` and nothing else");
+    let warning = Diagnostic::warning("near-guard", words.span(), message);
+    let advice = "the classifier judges this trigger when something changes, not before a call";
+    let guard = format!("Before calling {known}");
+    Some(if more.is_empty() {
+        warning.with_fix(format!("write `{guard}`"), words.span(), guard)
+    } else {
+        warning.with_note(format!("{advice}; write `{guard}`, and put what else it says into a line of the playbook"))
+    })
 }
 
 /// A trigger with one word or sign that is nearly another, with which it would need no classifier.

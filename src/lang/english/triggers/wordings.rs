@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use crate::diagnostic::spelling::Vocabulary;
 use crate::english::grammar::pattern::{Groups, Matched, Pattern};
+use crate::english::grammar::people::PARTNERS;
 use crate::english::grammar::time::time_words;
 use crate::english::near::vocabulary;
 use crate::english::phrase::Phrase;
@@ -144,7 +145,8 @@ const GROUPS: Groups = &[
     ("person", "[{the}] {people}"),
     ("when_person", "[{when}] {person}"),
     ("subject", "{the}|it|there|nothing|everything|{nobody}"),
-    ("people", "user|guest|customer|caller|client|patient|visitor|student|person|player|they|{anyone}"),
+    ("people", "{partner}|they|{anyone}"),
+    ("partner", PARTNERS),
     ("anyone", "someone|somebody|anyone|anybody"),
     ("nobody", "nobody|no one|no-one"),
     // Beginning.
@@ -176,7 +178,8 @@ const GROUPS: Groups = &[
     ("pass", "pass|passes|passed|have passed|has passed|elapse|have elapsed|has elapsed|have gone by|has gone by"),
     // What the user says and gives, and what changes.
     ("says_exactly", "{person} {says} (exactly|only|just)"),
-    ("says_or_mentions", "{person} ({says}|{mentions})"),
+    ("says_words", "{person} {says}"),
+    ("person_mentions", "{person} {mentions}"),
     ("message_mentions", "[{the}] (message|text|input) {mentions}"),
     ("person_gives", "{person} {gives}"),
     ("we_know", "(we|you) (know|have|got)"),

@@ -45,7 +45,7 @@ pub const ATOMS: [Rule; 7] = [
     rule("`fires P:T1`", "fires Calm:T1", "the trigger fires"),
 ];
 
-/// What can be said of it.
+/// What you can say about it.
 pub const CHECKS: [Rule; 14] = [
     rule("`atom`", "Verify", "it happens"),
     rule("`never atom`", "never says /voucher/", "it does not happen"),
@@ -53,7 +53,7 @@ pub const CHECKS: [Rule; 14] = [
     rule(
         "`at most N atom`, `… per $x`",
         "at most 1 Refund(order_id: $id) per $id",
-        "it happens at most N times, in all or for each value of `$x`",
+        "it happens at most N times, overall, or for each value of `$x`",
     ),
     rule("`atom only after atom`", "Refund($id) only after Verify($id)", "the second happens before each of the first"),
     rule(
