@@ -1,5 +1,6 @@
 //! Finds what is wrong or doubtful in a program (spec `language.md`, "Diagnostics").
 
+mod approvals;
 mod asked;
 mod fields;
 mod lines;
@@ -14,6 +15,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::analysis::Analysis;
 use crate::analysis::CALL_CIRCLE;
 use crate::analysis::call_graph::{call_cycles, endless_circles};
+use crate::analysis::checks::approvals::check_approvals;
 use crate::analysis::checks::asked::check_asked;
 use crate::analysis::checks::fields::check_fields;
 use crate::analysis::checks::lines::check_lines;
@@ -70,6 +72,7 @@ pub(crate) fn check(
     check_unused(program, &mut diagnostics);
     check_lines(program, alone, &mut diagnostics);
     check_unquoted(program, &mut diagnostics);
+    check_approvals(program, &mut diagnostics);
     check_asked(program, &mut diagnostics);
     check_readings(program, &mut diagnostics);
     check_near_calls(program, &mut diagnostics);
