@@ -47,10 +47,10 @@ fn asked(program: &Program) -> BTreeSet<&str> {
 
 /// Whether a trigger of the agent waits for a call of `callee`, or any call, that fails.
 fn waits_for_failure(program: &Program, agent: &Agent, callee: &str) -> bool {
-    agent.playbooks.iter().flat_map(|id| &program.playbook(*id).triggers).any(|trigger| match &trigger.kind {
-        TriggerKind::CallFails(Some(call)) => *call.name == *callee,
-        TriggerKind::CallFails(None) => true,
-        _ => false,
+    let mut triggers = agent.playbooks.iter().flat_map(|id| &program.playbook(*id).triggers);
+    triggers.any(|trigger| {
+        let TriggerKind::CallFails(failing) = &trigger.kind else { return false };
+        failing.as_ref().is_none_or(|call| *call.name == *callee)
     })
 }
 

@@ -46,7 +46,7 @@ fn takes_part(program: &Program, agent: &Agent, asked: &SomebodyElse<'_>) -> boo
         return true;
     }
     let described = bare_words(&agent.description);
-    if described.iter().any(is_asked) && !described.iter().any(|word| is_partner(word) && !is_asked(&word)) {
+    if described.iter().any(is_asked) && !described.iter().any(|word| is_partner(word) && !is_asked(word)) {
         return true;
     }
     let begins =

@@ -68,13 +68,14 @@ fn read_said(rest: Phrase<'_>) -> Option<Expr> {
             None => after?,
         };
     };
-    let cased = |side: Expr| match operator {
-        BinaryOperator::Says => side,
-        _ if any_case => {
+    // `says` minds no capital letters anyway.
+    let lowers = any_case && operator != BinaryOperator::Says;
+    let cased = |side: Expr| match lowers {
+        true => {
             let span = side.span;
             Expr { kind: ExprKind::Unary(UnaryOperator::Lowercase, Box::new(side)), span }
         }
-        _ => side,
+        false => side,
     };
     let said = texts.into_iter().map(|text| {
         let message = Reference { name: USER_MESSAGE.into(), path: Vec::new() };
