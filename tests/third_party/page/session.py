@@ -203,8 +203,7 @@ class Session:
             self.record, self.move = self.record + 1, -1
             if answer is not True:
                 error = f"not confirmed: {'no' if answer is False else answer}"
-            else:
-                self.emit("approval_given", call=call["call"])
+            self.emit("approval_given", call=call["call"], answer=answer, **({"refused": True} if error else {}))
         if error is None or not question:
             call["state"] = "running"
             self.emit("call_started", call=call["call"], name=name, kind=kind, attempt=1)
