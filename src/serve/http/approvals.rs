@@ -27,7 +27,7 @@ pub(crate) struct Open {
     #[serde(flatten)]
     approval: ApprovalWire,
     /// What the user has said since, and before, that the program has not read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unread: Vec<String>,
     /// Since when.
     asked: String,

@@ -35,7 +35,7 @@ pub(crate) struct SessionWire {
     /// What a person is asked.
     approval: Option<ApprovalWire>,
     /// What the user has said that the program has not read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unread: Vec<String>,
     /// Of the last event: where a stream can begin.
     mark: String,

@@ -32,7 +32,9 @@ use crate::vm::protocol::Signal;
 use crate::vm::protocol::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
 use crate::vm::protocol::{CallId, Location, Outcome, Wait};
 
-pub(crate) use crate::serve::show::words::{after_text, answer_text, frame_name, short_value};
+#[cfg(feature = "cli")]
+pub(crate) use crate::serve::show::words::{after_text, answer_text};
+pub(crate) use crate::serve::show::words::{frame_name, short_value};
 
 /// A longer text of a line is cut: who wants it has the program.
 const MAX_LINE: usize = 100;

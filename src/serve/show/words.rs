@@ -1,7 +1,9 @@
 //! Frames and values in a few words.
 
+#[cfg(feature = "cli")]
 use std::sync::Arc;
 
+#[cfg(feature = "cli")]
 use crate::host::text::one_line;
 use crate::value::Value;
 use crate::vm::protocol::Tracked;
@@ -30,6 +32,7 @@ pub(crate) fn short_value(value: &Value) -> String {
 }
 
 /// What was answered to a question about a call, and by whom: `refused by otto: "a photo first"`.
+#[cfg(feature = "cli")]
 pub(crate) fn answer_text(answer: &Value, refused: bool, by: &Option<Arc<str>>) -> String {
     let is_yes = *answer == Value::Bool(true);
     let outcome = if refused {
@@ -48,6 +51,7 @@ pub(crate) fn answer_text(answer: &Value, refused: bool, by: &Option<Arc<str>>) 
 }
 
 /// After how long something is done: ` in 120 s`. Nobody waits for less than a second.
+#[cfg(feature = "cli")]
 pub(crate) fn after_text(ms: u64) -> String {
     match ms / 1000 {
         0 => String::new(),

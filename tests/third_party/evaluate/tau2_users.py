@@ -205,7 +205,7 @@ def main():
         check("forgetful: none passes", [case["passed"] for case in told["cases"]], [0] * N_FORGETFUL)
         check("forgetful: all were measured", (told["invalid"], told["idle"]), (0, 0))
         why = [case["runs"][0]["why"] for case in told["cases"]]
-        check("forgetful: both looks say so", [text.count("broken: it gives") for text in why], [2] * N_FORGETFUL)
+        check("forgetful: both looks say so", [text.count("broken: it returns") for text in why], [2] * N_FORGETFUL)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
