@@ -182,9 +182,22 @@ fn a_session_goes_on_at_the_server_that_it_began_with() {
     let done = again.line("run program.md --session one --journal one.jsonl").stdin("Ada\n").code(0);
     assert_eq!(
         done.stderr.lines().next().unwrap(),
-        format!("model openai:m (as the session began), asked at {}", own.url())
+        format!(
+            "model openai:m (as the session began), asked at {0} without your key, which is for another server; \
+             --base-url {0} sends it",
+            own.url()
+        )
     );
     assert_eq!((done.stdout.contains("Hi Ada, far away."), other.requests().len()), (true, 0));
+    let keys = own.requests().iter().filter(|request| request.header("authorization").is_some()).count();
+    assert_eq!((keys, own.requests().len()), (1, 2));
+    // The same one is configured.
+    let run = Run::new().program(PROGRAM).file("one.jsonl", &journal).variable("OPENAI_BASE_URL", &own.url());
+    let done = run.line("run program.md --session one --journal one.jsonl").stdin("Ada\n").code(0);
+    assert_eq!(
+        done.stderr.lines().next().unwrap(),
+        format!("model openai:m (as the session began), asked at {}", own.url())
+    );
     // A journal from before the server was kept.
     let old = journal.replace(&format!("\"server\":\"{}\"", own.url()), "\"tools\":[]");
     let run = Run::new().program(PROGRAM).file("old.jsonl", &old).variable("OPENAI_BASE_URL", &other.url());

@@ -67,6 +67,8 @@ pub struct PublicEvent {
 pub enum Category {
     /// Whoever talks with the program.
     Conversation,
+    /// Whoever runs the program, as at a terminal: what did not go as it is written.
+    Operation,
     /// Whoever pays.
     Cost,
     /// Whoever follows what the program does.
@@ -377,11 +379,13 @@ impl PublicBody {
             | PublicBody::Retry { .. }
             | PublicBody::ApprovalAsked { .. }
             | PublicBody::CallProgress { .. }
-            | PublicBody::LinesSkipped { .. }
             | PublicBody::EventArrived { .. }
             | PublicBody::Waiting { .. }
             | PublicBody::Finished { .. }
             | PublicBody::Failed { .. } => Category::Conversation,
+            PublicBody::LinesSkipped { .. } | PublicBody::CallFinished { error: Some(_), kind: CallKind::Tool, .. } => {
+                Category::Operation
+            }
             PublicBody::TurnStarted { .. } | PublicBody::TurnFinished { .. } => Category::Cost,
             PublicBody::LineReached {}
             | PublicBody::VariableSet { .. }

@@ -191,7 +191,8 @@ pub struct Begun {
     pub trace_parent: Option<Arc<str>>,
 }
 
-/// What is beside the program when a session begins, and with which it goes on: files, folders, the model's server. Paths are absolute: it may go on from another folder.
+/// What is beside the program when a session begins, and with which it goes on: files, folders, the model's server. Paths
+/// are absolute: it may go on from another folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GivenFiles {
     /// Files of canned tools.
@@ -203,11 +204,8 @@ pub struct GivenFiles {
     /// The folder that file tools stay below, where it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_directory: Option<Arc<str>>,
-    /// The base URL of the model's server, where that was found on this machine and not configured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found_server: Option<Arc<str>>,
-    /// The base URL of the model's server in all other cases; nothing in journals from before it was kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The base URL of the model's server. Journals from before it was kept have it only where it was found on this machine.
+    #[serde(default, alias = "found_server", skip_serializing_if = "Option::is_none")]
     pub server: Option<Arc<str>>,
 }
 

@@ -37,15 +37,13 @@ pub struct Chosen {
     pub config: Config,
     /// Why the model is this one, in one line for people; none: whoever launches has given it.
     pub reason: Option<String>,
-    /// The base URL of its server, where that was found on this machine and not configured.
-    pub found: Option<String>,
 }
 
 /// Who thinks in a session.
 pub(super) struct Cast {
     /// The model.
     pub(super) llm: Arc<dyn Llm>,
-    /// The configuration, and where the model was found.
+    /// The configuration.
     pub(super) chosen: Chosen,
     /// What judges triggers in words.
     pub(super) classifier: Arc<dyn TriggerClassifier>,
@@ -60,9 +58,7 @@ pub(super) struct Cast {
 pub(super) struct BegunWith {
     model: Arc<str>,
     classifier: Option<Arc<str>>,
-    /// The base URL of the model's server, where that was found on this machine.
-    found_server: Option<Arc<str>>,
-    /// The base URL of its server in all other cases, where the journal says it.
+    /// The base URL of the model's server, where the journal says it.
     server: Option<Arc<str>>,
 }
 
@@ -72,23 +68,28 @@ impl BegunWith {
         BegunWith {
             model: begun.model.clone(),
             classifier: begun.classifier.clone(),
-            found_server: begun.given.found_server.clone(),
             server: begun.given.server.clone(),
         }
     }
 
     /// As a session has been opened.
     pub(super) fn now(llm: &dyn Llm, classifier: &dyn TriggerClassifier, given: &GivenFiles) -> BegunWith {
-        let GivenFiles { found_server, server, .. } = given.clone();
-        BegunWith { model: llm.id(), classifier: Some(classifier.id()), found_server, server }
+        BegunWith { model: llm.id(), classifier: Some(classifier.id()), server: given.server.clone() }
     }
 
-    /// Why the model is this one, for people: they read where the conversation goes.
-    fn reason(&self, config: &Config, is_named: bool) -> String {
-        let reason = format!("model {} (as the session began)", self.model);
+    /// Why the model is this one, for people: they read where the conversation goes. `choices`: what was named now.
+    fn reason(&self, config: &Config, choices: &Choices, key_is_kept: bool) -> String {
+        let reason = match choices.model {
+            Some(_) => config.model().1.to_owned(),
+            None => format!("model {} (as the session began)", self.model),
+        };
         let Some(server) = config.server() else { return reason };
-        let is_known = is_named || self.server.is_some() || self.found_server.is_some();
-        match is_known {
+        if key_is_kept {
+            return format!(
+                "{reason}, asked at {server} without your key, which is for another server; --base-url {server} sends it"
+            );
+        }
+        match choices.base_url.is_some() || self.server.is_some() {
             true => format!("{reason}, asked at {server}"),
             false => format!(
                 "{reason}, asked at {server}: the session does not say which server it began with; --base-url names \
@@ -170,24 +171,24 @@ impl Launch {
         // What a session was begun with comes before all configuration.
         command_line.model = command_line.model.or_else(|| begun.map(|begun| begun.model.to_string()));
         command_line.classifier = command_line.classifier.or_else(|| begun.and_then(BegunWith::classifier));
-        // The conversation goes on where it has been, whatever server is configured now.
-        command_line.base_url = command_line.base_url.or_else(|| begun?.server.as_deref().map(str::to_owned));
         if let Some(take) = self.take.as_deref().filter(|take| take.is_replay()) {
             let Cassette { model, classifier, .. } = take.cassette();
             command_line.model = Some(model.to_string());
             command_line.classifier = command_line.classifier.or_else(|| classifier.as_deref().map(str::to_owned));
         }
-        let kept = begun.filter(|_| self.choices.model.is_none());
-        let mut chosen = match kept.and_then(|begun| begun.found_server.as_deref()) {
-            Some(server) if self.choices.base_url.is_none() => {
+        // The conversation goes on where it has been, whatever server is configured now. The key is for the configured one.
+        let configured = self.resolve(&command_line, &program.settings, &file)?.openai("");
+        let is_elsewhere = |server: &&str| self.choices.base_url.is_none() && **server != *configured.base_url;
+        let (mut chosen, key_is_kept) = match begun.and_then(|begun| begun.server.as_deref()).filter(is_elsewhere) {
+            Some(server) => {
                 let id = command_line.model.clone().unwrap_or_default();
                 let config = self.at_server(&command_line, &program.settings, &file, &id, server)?;
-                Chosen { config, reason: None, found: Some(server.to_owned()) }
+                (Chosen { config, reason: None }, configured.api_key.is_some())
             }
-            _ => self.choose(&command_line, &program.settings, &file).await?,
+            None => (self.choose(&command_line, &program.settings, &file).await?, false),
         };
-        if let Some(begun) = kept {
-            chosen.reason = Some(begun.reason(&chosen.config, self.choices.base_url.is_some()));
+        if let Some(begun) = begun {
+            chosen.reason = Some(begun.reason(&chosen.config, &self.choices, key_is_kept));
         }
         let llm = self.open_model(&chosen).await?;
         let has_classifier = semantic_triggers(program).next().is_some();
@@ -289,7 +290,7 @@ impl Launch {
         let config = self.resolve(command_line, front_matter, file)?;
         if self.llm.is_some() {
             let config = if command_line.classifier.is_none() { by_patterns(config) } else { config };
-            return Ok(Chosen { config, reason: None, found: None });
+            return Ok(Chosen { config, reason: None });
         }
         let patience = match config.search {
             Search::OnTerminal if self.workshop.is_watched => Some(PATIENCE),
@@ -303,7 +304,7 @@ impl Launch {
         let first = servers.iter().find_map(|server| Some((server, server.models.first()?)));
         let Some((FoundServer { name, base_url, .. }, model)) = first else {
             let reason = if config.search == Search::Always { NOT_FOUND } else { config.model().1 }.to_owned();
-            return Ok(Chosen { config, reason: Some(reason), found: None });
+            return Ok(Chosen { config, reason: Some(reason) });
         };
         let id = format!("openai:{model}");
         let reason = format!(
@@ -311,11 +312,11 @@ impl Launch {
              --model embedded the built-in one, and --model auto looks for one without a terminal, too"
         );
         let config = self.at_server(command_line, front_matter, file, &id, base_url)?;
-        Ok(Chosen { config, reason: Some(reason), found: Some(base_url.clone()) })
+        Ok(Chosen { config, reason: Some(reason) })
     }
 
-    /// The same layers with a model of a server that was found. Keys and headers are meant for another one, so it gets
-    /// none.
+    /// The same layers with a model of a server that nobody has named: it was found, or a journal says it. Keys and headers
+    /// are meant for another one, so it gets none.
     fn at_server(
         &self,
         command_line: &CommandLine,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use crate::diagnostic::Severity;
 use crate::host::cassette;
-use crate::host::config::ClassifierId;
+use crate::host::config::{ClassifierId, Config};
 use crate::host::equipment::Equipment;
 use crate::host::equipment::declaration;
 use crate::host::journal::Journal;
 use crate::host::journal::record::GivenFiles;
 use crate::host::launch::error::LaunchError;
-use crate::host::launch::models::{BegunWith, Cast, Chosen};
+use crate::host::launch::models::{BegunWith, Cast};
 use crate::host::launch::telemetry::Sending;
 use crate::host::launch::tools::{first_file, opened};
 use crate::host::launch::workshop::{Launch, Remark};
@@ -134,7 +134,7 @@ impl Launch {
         let of_tools = equipment.warnings.iter().map(|warning| Remark::warning("tools", warning));
         let remarks = findings.into_iter().chain(remarks).chain(told).chain(of_tools).chain(of_skills).collect();
         let config = &chosen.config;
-        let given = self.to_keep(&chosen);
+        let given = self.to_keep(&chosen.config);
         let programs = self.workshop.programs.clone();
         let options = SessionOptions { constrain: config.constrain, programs, traces, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
@@ -152,7 +152,7 @@ impl Launch {
     }
 
     /// What is beside the program, for the journal.
-    fn to_keep(&self, Chosen { config, found, .. }: &Chosen) -> GivenFiles {
+    fn to_keep(&self, config: &Config) -> GivenFiles {
         let absolute = |path: &Path| {
             let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
             Arc::from(whole.to_string_lossy())
@@ -161,9 +161,8 @@ impl Launch {
             tools: self.choices.tools.iter().map(|path| absolute(path)).collect(),
             config: config.file.as_deref().map(absolute),
             working_directory: self.choices.working_directory.as_deref().map(absolute),
-            found_server: found.as_deref().map(Arc::from),
             // A model that whoever launches has given knows its server itself.
-            server: config.server().filter(|_| found.is_none() && self.llm.is_none()).map(Arc::from),
+            server: config.server().filter(|_| self.llm.is_none()).map(Arc::from),
         }
     }
 }

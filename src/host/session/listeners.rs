@@ -21,9 +21,9 @@ pub enum Interest {
         /// How many events may wait; at least 1.
         capacity: usize,
     },
-    /// What a conversation needs (speech, waiting, approvals, trouble, the end): pieces of one utterance that wait to
-    /// be read are joined, and of news about a call the last is kept. Of more than 10 000 that still wait the oldest
-    /// are lost.
+    /// What a conversation needs (speech, waiting, approvals, trouble, the end), and what whoever runs the program is told
+    /// of it: pieces of one utterance that wait to be read are joined, and of news about a call the last is kept. Of more
+    /// than 10 000 that still wait the oldest are lost.
     Speech,
 }
 
@@ -133,7 +133,7 @@ impl Publisher {
             match self.queue.interest {
                 Interest::Everything { capacity } => state.add(event, capacity),
                 Interest::Speech => {
-                    if event.body.category() != Category::Conversation {
+                    if !matches!(event.body.category(), Category::Conversation | Category::Operation) {
                         return true;
                     }
                     if !joined(&mut state.events, event) {

@@ -119,9 +119,7 @@ impl Telling {
 
     /// The event as it is sent; none: this reader does not hear of it.
     fn text_of(&self, event: &PublicEvent) -> Option<String> {
-        // Why a model left a line out is for whoever runs the program, as on a terminal, not for its users.
-        let is_of_program = matches!(event.body, PublicBody::LinesSkipped { .. });
-        let is_speech = (event.body.category() == Category::Conversation && !is_of_program)
+        let is_speech = event.body.category() == Category::Conversation
             || matches!(
                 event.body,
                 PublicBody::UserMessage { .. } | PublicBody::StreamCancelled { .. } | PublicBody::ApprovalGiven { .. }

@@ -24,7 +24,7 @@ use crate::serve::cli::machinery::terminal::{Asked, Input, Names, Typed, answers
 use crate::serve::show;
 use crate::serve::show::commands::{self, Command, Line};
 use crate::serve::show::unjudged::Unjudged;
-use crate::vm::protocol::{CallKind, Outcome, Signal, Tracked, Wait};
+use crate::vm::protocol::{Outcome, Signal, Tracked, Wait};
 
 /// A second Ctrl-C within this time leaves, where the first one has cancelled something.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
@@ -231,7 +231,7 @@ impl Talk<'_> {
                     }
                     Some(Notice::Missed(n_events)) => self.console.remark(&show::lost(n_events)),
                 },
-                notice = next_of(&mut activity) => self.note(&notice).await?,
+                notice = next_of(&mut activity) => self.note(&notice),
                 typed = self.input.next() => {
                     let typed = typed.map_err(|cause| Failure::failed(format!("standard input: {cause}")))?;
                     if let Some(after) = self.answer(typed).await {
@@ -245,19 +245,12 @@ impl Talk<'_> {
     }
 
     /// What is done while nothing is said.
-    async fn note(&mut self, notice: &Notice) -> Result<(), Failure> {
-        let Notice::Event(event) = notice else { return Ok(()) };
+    fn note(&mut self, notice: &Notice) {
+        let Notice::Event(event) = notice else { return };
         self.thinking.note(event);
         if let PublicBody::TurnFinished { estimated: true, .. } = &event.body {
             self.is_estimated = true;
         }
-        if let PublicBody::CallFinished { callable, error: Some(error), kind: CallKind::Tool, .. } = &event.body
-            && let Some(remark) = failed_remark(callable, error)
-        {
-            self.end_line().await?;
-            self.console.remark(&self.clean(&remark));
-        }
-        Ok(())
     }
 
     /// False: nothing more is to be said by anybody.
@@ -315,6 +308,13 @@ impl Talk<'_> {
             PublicBody::ProgramChanged { files, lines } => {
                 self.end_line().await?;
                 self.console.remark(&changed_remark(files, lines));
+            }
+            PublicBody::CallFinished { callable, error: Some(error), .. } => {
+                // In a script a failed call is the program's own matter.
+                if let Some(remark) = failed_remark(callable, error).filter(|_| self.console.is_conversation) {
+                    self.end_line().await?;
+                    self.console.remark(&self.clean(&remark));
+                }
             }
             PublicBody::LinesSkipped { lines, reason } => {
                 self.end_line().await?;
