@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::span::Span;
-use crate::value::Value;
+use crate::value::{Value, is_date};
 
 /// The types of the language (spec `language.md`, "Steps").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +79,7 @@ impl Type {
             | (TypeKind::Bool, Value::Bool(_))
             | (TypeKind::List, Value::List(_))
             | (TypeKind::Dict, Value::Map(_)) => true,
-            (TypeKind::Date, Value::Str(text)) => text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok(),
+            (TypeKind::Date, Value::Str(text)) => is_date(text),
             (TypeKind::Time, Value::Str(text)) => text.contains(':') && text.parse::<jiff::civil::Time>().is_ok(),
             (TypeKind::Email, Value::Str(text)) => is_email(text),
             (_, Value::Null) => self.optional,

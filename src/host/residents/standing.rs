@@ -83,6 +83,13 @@ pub struct Fault {
     pub message: Arc<str>,
 }
 
+impl Fault {
+    /// Whether the session can go on all the same ([`FaultKind::can_go_on`]).
+    pub fn can_go_on(&self) -> bool {
+        self.kind.parse().is_ok_and(FaultKind::can_go_on)
+    }
+}
+
 impl Standing {
     /// Of a machine's state. `is_live`: a process goes on with it.
     pub fn of(present: &Present, is_live: bool) -> Standing {
@@ -108,10 +115,9 @@ impl Standing {
         }
     }
 
-    /// Whether nobody can go on with it: a model that did not answer may do so when it is asked again.
+    /// Whether nobody can go on with it.
     pub fn is_over_for_good(&self) -> bool {
-        let can_be_asked_again = self.fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::Model.to_string());
-        self.state.is_over() && !can_be_asked_again
+        self.state.is_over() && !self.fault.as_ref().is_some_and(Fault::can_go_on)
     }
 
     /// Of a session that cannot go on, whoever takes it up.

@@ -55,7 +55,6 @@ use crate::host::session::calls::Calls;
 use crate::host::session::task::Task;
 use crate::host::session::traced::Tracing;
 use crate::host::session::turns::{Schemas, Turns};
-use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::{Event, Outcome, Timestamp};
 use crate::vm::{Begin, Machine};
 
@@ -145,7 +144,7 @@ impl Kept {
         task.messages = replayed.messages;
         match &replayed.stop {
             // A model that could not be reached may answer now.
-            Stop::Finished(Outcome::Failed(fault)) if fault.kind == FaultKind::Model || changed.is_some() => {}
+            Stop::Finished(Outcome::Failed(fault)) if fault.kind.can_go_on() || changed.is_some() => {}
             Stop::Finished(_) => {
                 task.stands = vec![Reason::Over];
                 return Ok(session);

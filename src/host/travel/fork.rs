@@ -15,7 +15,6 @@ use crate::host::replay::{Follower, Outstanding, Stop};
 use crate::host::travel::point::Point;
 use crate::host::travel::timeline::{Moment, Timeline};
 use crate::value::Value;
-use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::{CallId, Close, FrameId, Outcome, QuestionId, Timestamp, TurnId};
 
 /// What is different in a fork from its point on.
@@ -214,7 +213,7 @@ fn remove<T: PartialEq>(list: &mut Vec<T>, item: &T) -> bool {
 /// its text is another one, or where a model could not be reached, which may answer another time.
 pub fn can_go_on(moment: &Moment, changes_text: bool) -> bool {
     match &moment.stop {
-        Some(Stop::Finished(Outcome::Failed(fault))) => fault.kind == FaultKind::Model || changes_text,
+        Some(Stop::Finished(Outcome::Failed(fault))) => fault.kind.can_go_on() || changes_text,
         Some(Stop::Finished(Outcome::Done { .. })) => false,
         Some(Stop::Blocked(_)) | None => true,
     }

@@ -18,10 +18,15 @@ use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text};
 use crate::program::{Argument, Returned, StepKind, Target, Type};
 use crate::value::{Reference, Value};
 
+/// What follows a word that only joins a line to the one before it, or asks for it: `then`, `please`.
+pub(crate) fn strip_lead(line: Phrase<'_>) -> Option<Phrase<'_>> {
+    line.strip_any(&["please", "then", "and then", "now", "also", "first", "finally", "next,"])
+}
+
 /// Reads what can stand on a line of its own or after a condition.
 pub(super) fn read_action(line: Phrase<'_>, around: Surroundings<'_>) -> Reading {
     let line = line.trim();
-    let line = match line.strip_any(&["please", "then", "and then", "now", "also", "first", "finally", "next,"]) {
+    let line = match strip_lead(line) {
         // `Now()` is a call.
         Some(rest) if !rest.is_empty() && !rest.text.starts_with(['(', '.']) => rest.strip_mark(',').unwrap_or(rest),
         _ => line,

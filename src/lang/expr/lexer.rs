@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::expr::names::{begins_name, continues_name, scan_name, scan_reference};
 use crate::value::json::read_string;
-use crate::value::{Reference, Value};
+use crate::value::{Reference, Value, is_date};
 
 /// One token.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,13 +104,11 @@ pub(crate) fn scan_curly_quotes(text: &str) -> Option<(&str, usize)> {
     Some((&inside[..end], open.len_utf8() + end + close.len_utf8()))
 }
 
-/// `2026-01-31` at the beginning of `text`: a text, since such texts have the order of the days.
+/// `2026-01-31` at the beginning of `text`.
 fn scan_date(text: &str) -> Option<(Arc<str>, usize)> {
     let date = text.get(..10)?;
-    let is_digit = |at: usize, byte: u8| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() };
-    let fits = date.bytes().enumerate().all(|(at, byte)| is_digit(at, byte));
     let ends = !text[10..].starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    (fits && ends && date.parse::<jiff::civil::Date>().is_ok()).then(|| (date.into(), 10))
+    (ends && is_date(date)).then(|| (date.into(), 10))
 }
 
 /// `9:30`, `17:30`, `9 am`, `5:15 pm` at the beginning of `text`: the time of day as `"09:30"`.

@@ -18,6 +18,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// The members of a map value, in the order they were written.
 pub type Map = IndexMap<Arc<str>, Value>;
 
+/// Whether a text is a date as the language writes it: `2026-01-31`. Dates are texts, for such texts have the order of the
+/// days.
+pub fn is_date(text: &str) -> bool {
+    let is_fit = |(at, byte): (usize, u8)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() };
+    text.len() == 10 && text.bytes().enumerate().all(is_fit) && text.parse::<jiff::civil::Date>().is_ok()
+}
+
 /// A JSON-shaped value. Integers are 64-bit; a larger one is read as a float.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(untagged)]

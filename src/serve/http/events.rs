@@ -140,7 +140,7 @@ impl Telling {
             members.insert("question".to_owned(), A_COLLEAGUE.into());
         }
         if let PublicBody::Failed { fault, message } = &event.body {
-            members.insert("message".to_owned(), fault_text(&fault.to_string(), message).into());
+            members.insert("message".to_owned(), fault_text(fault.can_go_on(), message).into());
         }
         if self.show == Show::Speech
             && let PublicBody::ApprovalGiven { answer, .. } = &event.body

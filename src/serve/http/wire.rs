@@ -9,13 +9,12 @@ use serde_json::Value as Json;
 use crate::host::clock::iso_text;
 use crate::host::events::Mark;
 use crate::host::ledger::Served;
-use crate::host::residents::standing::{Asked as Question, Fault, Standing};
+use crate::host::residents::standing::{Asked as Question, Standing};
 use crate::serve::http::access::caller::{Caller, Role};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::value::Value;
 use crate::vm::protocol::Timestamp;
-use crate::vm::protocol::fault::FaultKind;
 
 /// The most bytes of a message.
 const MAX_TEXT: usize = 64 << 10;
@@ -114,9 +113,9 @@ impl Server {
             live,
             forked_from: forked.map(|(session, point)| ForkedWire { session: session.into(), point: point.into() }),
             value: value.filter(|_| sees_all).map(|value| json_of(&value)),
-            fault: fault.map(|Fault { kind, message }| FaultWire {
-                message: fault_text(&kind, if sees_all { &message } else { "something went wrong" }),
-                kind,
+            fault: fault.map(|fault| FaultWire {
+                message: fault_text(fault.can_go_on(), if sees_all { &fault.message } else { "something went wrong" }),
+                kind: fault.kind,
             }),
             tokens,
             cost: cost.filter(|_| sees_all),
@@ -144,8 +143,8 @@ pub(super) fn texts(messages: &[Arc<str>]) -> Vec<String> {
 }
 
 /// A failure with what a client can do about it.
-pub(super) fn fault_text(kind: &str, message: &str) -> String {
-    match kind == FaultKind::Model.to_string() {
+pub(super) fn fault_text(can_go_on: bool, message: &str) -> String {
+    match can_go_on {
         true => format!("{message}; send a message, and the model is asked again"),
         false => message.to_owned(),
     }

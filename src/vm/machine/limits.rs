@@ -149,10 +149,11 @@ impl Machine {
     pub(crate) fn handle_reopened(&mut self) {
         self.blocked = None;
         // A model that could not be reached may answer now.
-        if matches!(&self.interpreter.outcome, Some(Outcome::Failed(fault)) if fault.kind == FaultKind::Model) {
+        if matches!(&self.interpreter.outcome, Some(Outcome::Failed(fault)) if fault.kind.can_go_on()) {
             self.interpreter.outcome = None;
             if self.interpreter.stack.find_chat_owner().is_some() {
-                self.interpreter.stack.chat_owner_mut().n_attempts = 0;
+                let chat_owner = self.interpreter.stack.chat_owner_mut();
+                (chat_owner.n_attempts, chat_owner.n_unfinished) = (0, 0);
             }
         }
         self.reopen_turns();

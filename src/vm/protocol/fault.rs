@@ -16,7 +16,7 @@ pub struct Fault {
 }
 
 /// The kinds of faults; the names are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::VariantNames)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::EnumString, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum FaultKind {
     /// A limit of the session was reached (depth, turns, tokens, queue, size of a value).
@@ -35,4 +35,12 @@ pub enum FaultKind {
     Begin,
     /// A bug of ours.
     Internal,
+}
+
+impl FaultKind {
+    /// Whether a session that failed so can go on: a model may answer another time, or another one may. Every other failure
+    /// is the end, if the program's text stays as it is.
+    pub fn can_go_on(self) -> bool {
+        self == FaultKind::Model
+    }
 }

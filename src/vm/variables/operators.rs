@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use jiff::civil::Date;
 use playhouse_lang::expr::{BinaryOperator, read_number};
-use playhouse_lang::value::{Bounds, Excess, Value, compare_int_float};
+use playhouse_lang::value::{Bounds, Excess, Value, compare_int_float, is_date};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::protocol::Tracked;
@@ -226,7 +226,7 @@ fn finite(float: f64) -> Result<Value, EvalFault> {
 fn compare(left: &Tracked, right: &Tracked) -> Result<Ordering, EvalFault> {
     let order = match (left.value(), right.value()) {
         (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
-        (Value::Str(a), Value::Str(b)) => match (is_date(a), is_date(b)) {
+        (Value::Str(a), Value::Str(b)) => match (begins_with_date(a), begins_with_date(b)) {
             (true, false) => return Err(no_date(right)),
             (false, true) => return Err(no_date(left)),
             _ => Some(a.cmp(b)),
@@ -258,10 +258,9 @@ fn words_of(text: &str) -> Vec<&str> {
     text.unicode_words().flat_map(|word| word.split(['.', ':'])).filter(|word| !word.is_empty()).collect()
 }
 
-/// Whether it is a date, perhaps with a time: `2026-10-29`, `2026-10-29T09:30`.
-fn is_date(text: &str) -> bool {
-    text.get(..10).is_some_and(|date| date.parse::<Date>().is_ok())
-        && matches!(text.as_bytes().get(10), None | Some(b'T' | b' '))
+/// Whether it begins with a date, after which a time may come: `2026-10-29`, `2026-10-29T09:30`.
+fn begins_with_date(text: &str) -> bool {
+    text.get(..10).is_some_and(is_date) && matches!(text.as_bytes().get(10), None | Some(b'T' | b' '))
 }
 
 /// Why a text that is no date does not come before or after a date. `30.09.2026` can only be one day.

@@ -1,5 +1,5 @@
 //! What the executor says in its own name: every sentence that is no line's, in one place. About itself it speaks to the
-//! author, as the reason for a line that it leaves out or for its refusal, and never to the user.
+//! author, as the reason for a line that it leaves out or for its refusal; to the user only where it has panicked.
 
 /// What is done about a line that cannot be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::english::grammar::people::{SomebodyElse, asked_of_somebody_else, is_partner};
 use crate::english::items::strip_always;
+use crate::english::lines::strip_lead;
 use crate::english::phrase::{Phrase, without_emphasis};
 use crate::english::triggers::conditions::strip_when;
 use crate::english::words::bare_words;
@@ -29,8 +30,7 @@ pub(super) fn check_asked(program: &Program, diagnostics: &mut Vec<Diagnostic>) 
 fn question(line: Phrase<'_>) -> Phrase<'_> {
     let line = line.plain();
     let line = strip_always(line).unwrap_or(line);
-    let line =
-        line.strip_any(&["please", "then", "and then", "now", "also", "first", "finally", "and"]).unwrap_or(line);
+    let line = strip_lead(line).unwrap_or(line);
     match line.text.split_once('=') {
         Some((target, _)) if line.text.starts_with('$') => line.from(target.len() + 1).trim(),
         _ => line,

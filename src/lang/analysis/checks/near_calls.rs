@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use crate::diagnostic::Diagnostic;
 use crate::english::calls::strip_verb;
 use crate::english::items::strip_always;
+use crate::english::lines::strip_lead;
 use crate::english::phrase::{Phrase, without_emphasis};
 use crate::english::words::{plain_words, split_camel_case};
 use crate::expr::{is_one_of, scan_name};
@@ -57,7 +58,7 @@ fn whole_action<'a>(line: Phrase<'a>, kind: &StepKind) -> Option<Phrase<'a>> {
     } else if let StepKind::Return(_) = kind {
         line.strip("return")?
     } else {
-        line.strip_any(&["please", "then", "and then", "now", "also", "first", "finally", "and"]).unwrap_or(line)
+        strip_lead(line).unwrap_or(line)
     };
     Some(strip_verb(line).unwrap_or(line).trim_end_marks())
 }

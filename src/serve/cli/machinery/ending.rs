@@ -56,8 +56,7 @@ pub(crate) fn tell(console: &Console, subject: &Subject, ending: &Arc<Ending>, t
         Some(Outcome::Failed(fault)) => {
             let place = place(&subject.program, fault).map_or(String::new(), |place| format!("{place}: "));
             let show = subject.show.as_ref().map_or(String::new(), |show| format!("\nto see its state: {show}"));
-            // A model may answer another time, or another one may; every other failure is the end.
-            let go_on = (fault.kind == FaultKind::Model).then(|| format!("\nto continue: {}", subject.go_on));
+            let go_on = fault.kind.can_go_on().then(|| format!("\nto continue: {}", subject.go_on));
             let next = show + &go_on.unwrap_or_default();
             console.fault(&fault.kind.to_string(), &format!("{place}{}{next}", fault.message));
             Exit::Failed

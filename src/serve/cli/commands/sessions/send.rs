@@ -9,7 +9,6 @@ use crate::serve::cli::machinery::conversation::TalkArguments;
 use crate::serve::cli::machinery::world::LiveArguments;
 use crate::serve::show;
 use crate::value::Value;
-use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::{Outcome, Signal};
 
 #[derive(Args)]
@@ -43,7 +42,7 @@ pub(crate) fn send(console: &Console, kept: &Kept, arguments: &SendArguments) ->
     let view = opened(&address)?.replayed.machine.view();
     // Where only the model failed a session goes on.
     let is_over = match &view.outcome {
-        Some(Outcome::Failed(fault)) => fault.kind != FaultKind::Model,
+        Some(Outcome::Failed(fault)) => !fault.kind.can_go_on(),
         Some(Outcome::Done { .. }) => true,
         None => false,
     };
