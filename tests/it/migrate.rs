@@ -140,11 +140,11 @@ fn the_same_text_changes_nothing() {
             check_view(&machine, &after, &about);
             assert_eq!(before.stack.len(), after.stack.len(), "{about}");
             for (before, after) in before.stack.iter().zip(&after.stack) {
-                assert_eq!(
-                    (&before.line, &before.loops, before.inlined),
-                    (&after.line, &after.loops, after.inlined),
-                    "{about}"
-                );
+                assert_eq!((&before.loops, before.inlined), (&after.loops, after.inlined), "{about}");
+                // A reply that is cut leaves its calls to be waited for, at the line that made them.
+                if before.turn.is_none() {
+                    assert_eq!(before.line, after.line, "{about}");
+                }
                 assert_eq!((&before.variables, &before.origin), (&after.variables, &after.origin), "{about}");
                 assert_eq!((before.n_elided, &before.result_name), (after.n_elided, &after.result_name), "{about}");
             }

@@ -72,6 +72,9 @@ pub struct Asked {
     pub args: Vec<(Arc<str>, Value, String)>,
     /// Whether the tool asks in the middle of its work: then it is the user who is asked.
     pub by_tool: bool,
+    /// What the user has said last, which nobody has answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<Arc<str>>,
 }
 
 /// Why a session failed.
@@ -180,5 +183,13 @@ fn asked(view: &View, id: CallId) -> Option<Asked> {
             .map(|(name, value)| (name.clone(), value.shown(), value.origin().name().to_owned()))
             .collect(),
         by_tool: *is_asked_by_tool,
+        said: unanswered(view),
     })
+}
+
+/// What the user has said since the program spoke last.
+fn unanswered(view: &View) -> Vec<Arc<str>> {
+    let said = view.conversation.iter().rposition(|utterance| !utterance.by_user).map_or(0, |last| last + 1);
+    let said = view.conversation[said..].iter().map(|utterance| &utterance.text);
+    said.chain(&view.messages).cloned().collect()
 }

@@ -48,7 +48,7 @@ impl Task {
                 (!is_asked).then_some(Err(Refusal::NotAsked(call.0)))
             }
             Deed::Message { .. } => {
-                let is_full = self.machine.view().messages.len() >= MOST_WAITING;
+                let is_full = self.machine.view().n_waiting_messages >= MOST_WAITING;
                 is_full.then_some(Err(Refusal::TooManyWait))
             }
             Deed::Signal(_) | Deed::Edit(..) | Deed::Interrupt => None,

@@ -37,8 +37,8 @@ impl Wanted {
 
 /// A person's answer to a tool's question: yes, no, or text for the tool.
 pub fn approval(line: &str) -> Value {
-    match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Value::Bool(true),
+    match line.trim().trim_end_matches(['.', '!']).to_lowercase().as_str() {
+        "y" | "yes" | "ok" | "okay" => Value::Bool(true),
         "n" | "no" => Value::Bool(false),
         _ => Value::str(line),
     }

@@ -26,9 +26,9 @@ pub(crate) struct Open {
     program: String,
     #[serde(flatten)]
     approval: ApprovalWire,
-    /// What the user has said since, and before, that the program has not read.
+    /// What the user has said last, before the question and since, and nobody has answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    unread: Vec<String>,
+    said: Vec<String>,
     /// Since when.
     asked: String,
 }
@@ -61,8 +61,8 @@ pub(super) async fn list(State(server): State<Arc<Server>>, caller: Caller) -> R
             approvals.push(Open {
                 session: served.session.to_string(),
                 program: served.program.to_string(),
+                said: texts(&asked.said),
                 approval: server.approval_wire(&caller, asked),
-                unread: texts(&standing.unread),
                 asked: text_of(Timestamp(standing.last)),
             });
         }

@@ -125,7 +125,7 @@ impl Server {
     /// A question as this caller may read it.
     pub(super) fn approval_wire(&self, caller: &Caller, asked: Question) -> ApprovalWire {
         let may = self.may_answer(caller, asked.by_tool);
-        let Question { call, tool, question, args, by_tool: _ } = asked;
+        let Question { call, tool, question, args, by_tool: _, said: _ } = asked;
         let args = args.into_iter().filter(|_| may);
         let args = args.map(|(name, value, origin)| (name.to_string(), json_of(&value), origin));
         ApprovalWire {

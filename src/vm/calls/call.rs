@@ -193,6 +193,11 @@ impl QueuedCall {
         matches!(self.state, CallState::Running { .. })
     }
 
+    /// Whether somebody works on it, or is asked about it.
+    pub(crate) fn is_under_way(&self) -> bool {
+        matches!(self.state, CallState::Running { .. } | CallState::Asking { .. })
+    }
+
     /// Whether it was ever begun; one that was refused was not.
     pub(crate) fn was_started(&self) -> bool {
         self.started.is_some()

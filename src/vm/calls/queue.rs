@@ -96,7 +96,11 @@ impl Interpreter {
         let Some(queued) = self.stack.find_call(id).cloned() else { return };
         match self.stack.clearance(&queued) {
             Clearance::Go => self.start_cleared(id, effect),
-            Clearance::Ask(question) => self.ask_approval(id, question),
+            Clearance::Ask(question) => {
+                let Some(queued) = self.stack.find_call(id) else { return };
+                let asked = queued.ask(0, question, AskedBy::Policy);
+                self.report(asked);
+            }
             Clearance::Refuse(reason) => self.refuse_call(id, reason),
         }
     }

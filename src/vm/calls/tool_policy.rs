@@ -7,7 +7,7 @@ use playhouse_lang::expr;
 use playhouse_lang::program::permits::{COMMAND, Permission, READ_SKILL_FILE, RUN_COMMAND};
 use playhouse_lang::value::{PathStep, Value};
 
-use crate::calls::call::{AskedBy, QueuedCall};
+use crate::calls::call::QueuedCall;
 use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
 use crate::plan::LLM_GENERATE;
@@ -27,13 +27,6 @@ pub(crate) enum Clearance {
 }
 
 impl Interpreter {
-    /// A person is asked whether the call may be made.
-    pub(crate) fn ask_approval(&mut self, call: CallId, question: Arc<str>) {
-        let Some(queued) = self.stack.find_call(call) else { return };
-        let asked = queued.ask(0, question, AskedBy::Policy);
-        self.report(asked);
-    }
-
     /// A call that is not made.
     pub(crate) fn refuse_call(&mut self, call: CallId, reason: Arc<str>) {
         let now = self.stack.now;

@@ -332,9 +332,8 @@ fn dataflow_of(plan: &Plan) -> &Dataflow {
 
 /// Whether one more tool may be called now.
 fn has_room(context: &PlanContext<'_>) -> bool {
-    let runs = |state: &CallState| matches!(state, CallState::Running { .. } | CallState::Asking { .. });
     let limit = context.session.settings.dataflow_calls;
-    limit == 0 || context.core.queue.iter().filter(|queued| runs(queued.state())).count() < limit
+    limit == 0 || context.core.queue.iter().filter(|queued| queued.is_under_way()).count() < limit
 }
 
 /// A slot's list as an argument. A service takes lists; a parameter that says otherwise gets the one value, read as

@@ -30,7 +30,6 @@ impl Machine {
             entries,
             ending: Ending::default(),
             arguments,
-            messages: VecDeque::new(),
             blocked: None,
             n_directives: 0,
             n_idle_directives: 0,

@@ -190,6 +190,22 @@ impl Frame {
         }
     }
 
+    /// Where the call was made that it waits for. The pointer may have gone on to the line that needs the result; for
+    /// whoever looks, the line that called is the one that runs.
+    pub(crate) fn awaited_from(&self) -> Option<Location> {
+        let core = self.core();
+        let awaited =
+            core.queue.first().filter(|call| matches!(core.phase, Phase::Draining(_)) && call.is_under_way())?;
+        let from = awaited.place.location;
+        match (self.location(), from) {
+            // The heading: the line that called is gone.
+            (Location::Line { playbook: here, .. }, Location::Line { playbook, step: Some(_) }) => {
+                (here == playbook).then_some(from)
+            }
+            _ => None,
+        }
+    }
+
     /// The playbook that runs inside one of its lines, if one does.
     pub(crate) fn inside(&self) -> Option<&Inside> {
         self.playbook()?.inside.as_deref()

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::machine::inbox::Inbox;
 use crate::machine::stack::Stack;
 use crate::protocol::fault::{Fault, FaultKind};
 use crate::protocol::view::{Counters, SkippedLine};
@@ -19,6 +20,7 @@ use crate::triggers::watcher::Watcher;
 pub(crate) struct Interpreter {
     pub(crate) stack: Stack,
     pub(crate) watcher: Watcher,
+    pub(crate) inbox: Inbox,
     /// The reply that is being read.
     pub(crate) reply: Option<ReplyInHand>,
     /// What the last reply said outside its lines.
@@ -97,6 +99,7 @@ impl Interpreter {
         Interpreter {
             stack,
             watcher: Watcher::default(),
+            inbox: Inbox::default(),
             reply: None,
             last_prose: String::new(),
             last_value: Tracked::default(),

@@ -4,6 +4,7 @@ use playhouse_lang::plan::{NodeId, Plan};
 
 use crate::calls::call::{AskedBy, CallState, QueuedCall};
 use crate::machine::frame::{Frame, PlaybookFrame};
+use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
 use crate::machine::state::Machine;
 use crate::protocol::view::{CallView, FrameView, View};
@@ -19,7 +20,7 @@ impl Machine {
 
     /// The whole state as plain data.
     pub fn view(&self) -> View {
-        let (stack, watcher) = (&self.interpreter.stack, &self.interpreter.watcher);
+        let Interpreter { stack, watcher, inbox, .. } = &self.interpreter;
         View {
             stack: stack.view_stack(self.interpreter.turn()),
             written_plans: stack.written_plans.iter().map(|written| written.plan.clone()).collect(),
@@ -31,7 +32,8 @@ impl Machine {
                 .collect(),
             wait: self.blocked.clone(),
             outcome: self.interpreter.outcome.clone(),
-            messages: self.messages.iter().cloned().collect(),
+            messages: inbox.iter().filter(|message| !message.is_heard).map(|message| message.text.clone()).collect(),
+            n_waiting_messages: inbox.iter().count(),
             signals: watcher.signals().cloned().collect(),
             conversation: stack.conversation.utterances.iter().cloned().collect(),
             triggers: watcher.view(&stack.program),
@@ -93,7 +95,7 @@ impl Stack {
             agent: self.program.agent(core.agent).name.clone(),
             name: "".into(),
             language: None,
-            location: frame.location(),
+            location: frame.awaited_from().unwrap_or_else(|| frame.location()),
             line: None,
             origin: self.describe_origin(core.origin),
             result_name,
@@ -116,7 +118,7 @@ impl Stack {
         let playbook = self.program.playbook(frame.playbook);
         FrameView {
             name: playbook.name.clone(),
-            line: frame.pointer.filter(|_| frame.inside.is_none()).map(|step| playbook.step(step).label.clone()),
+            line: view.location.step().filter(|_| frame.inside.is_none()).map(|step| playbook.step(step).label.clone()),
             n_elided: frame.n_elided,
             loops: frame
                 .loops

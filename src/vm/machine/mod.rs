@@ -6,6 +6,7 @@ pub(crate) mod ending;
 pub(crate) mod frame;
 pub(crate) mod frame_core;
 mod frames;
+pub(crate) mod inbox;
 pub(crate) mod interpreter;
 mod limits;
 mod look;

@@ -47,8 +47,6 @@ pub struct Machine {
     pub(crate) entries: VecDeque<EntryId>,
     pub(crate) ending: Ending,
     pub(crate) arguments: Map,
-    /// What the user has said and nobody has heard yet.
-    pub(crate) messages: VecDeque<Arc<str>>,
     pub(crate) blocked: Option<Wait>,
     pub(super) n_directives: u32,
     /// Since something came from the world: a model, a tool, the user, a timer.

@@ -73,6 +73,7 @@ impl Machine {
             }
             match self.step() {
                 None => self.blocked = None,
+                Some(wait) if self.hear_while(&wait) => self.blocked = None,
                 Some(wait) if self.blocked.as_ref() == Some(&wait) => return Progress::Blocked(wait),
                 Some(wait) => {
                     self.blocked = Some(wait.clone());
@@ -128,9 +129,9 @@ impl Machine {
                 None
             }
             Phase::Draining(_) => self.interpreter.step_draining(),
-            Phase::WaitingUser => match self.messages.pop_front() {
-                Some(text) => {
-                    self.interpreter.deliver(text);
+            Phase::WaitingUser => match self.interpreter.inbox.next() {
+                Some(message) => {
+                    self.interpreter.deliver(message);
                     None
                 }
                 None => Some(Wait::User),

@@ -22,8 +22,10 @@ pub struct View {
     pub wait: Option<Wait>,
     /// How it ended, if it has.
     pub outcome: Option<Outcome>,
-    /// User messages that wait for a frame to ask.
+    /// User messages that wait for a frame to ask, and with which no trigger has been judged either.
     pub messages: Vec<Arc<str>>,
+    /// How many wait for a frame to ask, with those.
+    pub n_waiting_messages: usize,
     /// Events from outside whose triggers' playbooks have not been called yet.
     pub signals: Vec<Signal>,
     /// The last utterances of the session.
@@ -231,6 +233,11 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Calls that have been made and cannot be undone.
+    pub(crate) fn n_calls(&self) -> u64 {
+        self.tool_calls + self.playbook_calls + self.plan_calls - self.inlined_calls
+    }
+
     /// Tokens that a request and its reply have used.
     pub(crate) fn add_usage(&mut self, usage: Usage) {
         self.prompt_tokens += usage.prompt_tokens;

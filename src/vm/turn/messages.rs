@@ -7,16 +7,17 @@ use playhouse_lang::value::Value;
 
 use crate::machine::frame::Frame;
 use crate::machine::frame_core::{Phase, Then};
+use crate::machine::inbox::Message;
 use crate::machine::interpreter::Interpreter;
 use crate::machine::state::Machine;
 use crate::protocol::settings::OnUserMessage;
-use crate::protocol::{Fact, Origin, Tracked, USER_MESSAGE, UtteranceId};
+use crate::protocol::{Fact, Origin, Tracked, USER_MESSAGE, UtteranceId, Wait};
 use crate::turn::state::BeforeTurn;
 
 impl Machine {
     /// The user has said something.
     pub(crate) fn handle_message(&mut self, text: Arc<str>) {
-        self.messages.push_back(text);
+        self.interpreter.inbox.push(text);
         let is_speaking = self.interpreter.stack.frames.last().is_some_and(|frame| frame.core().phase == Phase::Turn);
         if !is_speaking || self.turn.is_none() || self.interpreter.outcome.is_some() || self.unwinding.is_some() {
             return;
@@ -30,6 +31,29 @@ impl Machine {
         self.interpreter.drain(Then::WaitUser);
     }
 
+    /// While a person decides about a call, triggers are judged with what the user says: that may take days. The
+    /// message stays for whoever asks later, unless a trigger's playbook is called for it. A plan has no triggers.
+    /// Answers whether there was one.
+    pub(crate) fn hear_while(&mut self, wait: &Wait) -> bool {
+        let interpreter = &mut self.interpreter;
+        let is_playbook = interpreter.stack.frames.last().and_then(Frame::playbook).is_some();
+        if !matches!(wait, Wait::Approval(_)) || !is_playbook {
+            return false;
+        }
+        let Some(text) = interpreter.inbox.hear() else { return false };
+        interpreter.note_message(&text);
+        interpreter.set_global(
+            interpreter.stack.core().agent,
+            USER_MESSAGE,
+            Tracked::new(Value::Str(text), Origin::USER),
+        );
+        if let Some(turn) = &self.turn {
+            // The reply that waits with its next line is over if a trigger matches.
+            interpreter.ask_classifier(|| turn.sets_ahead());
+        }
+        true
+    }
+
     /// Before a turn that may have to be taken back.
     pub(super) fn before_turn(&self) -> Option<Box<BeforeTurn>> {
         let is_wanted = self.interpreter.stack.settings.on_user_message == OnUserMessage::Rollback;
@@ -40,15 +64,9 @@ impl Machine {
                 watcher: self.interpreter.watcher.mark(),
                 last_call: self.interpreter.ids.last_call(),
                 last_utterance: self.interpreter.ids.last_utterance(),
-                n_calls: self.n_calls(),
+                n_calls: self.interpreter.counters.n_calls(),
             })
         })
-    }
-
-    /// How many calls have been made that cannot be undone.
-    fn n_calls(&self) -> u64 {
-        let counters = &self.interpreter.counters;
-        counters.tool_calls + counters.playbook_calls + counters.plan_calls - counters.inlined_calls
     }
 
     /// Takes back what the turn in progress has set and said. Calls it has made cannot be undone: then the lines it
@@ -65,7 +83,7 @@ impl Machine {
         let BeforeTurn { frames, globals, watcher: mark, last_call, n_calls, .. } = *before;
         self.interpreter.stack.core_mut().watch.roll_back(mark.n_updates);
         self.interpreter.tell_watcher(|watcher, _| watcher.roll_back(mark));
-        let has_called = self.n_calls() > n_calls;
+        let has_called = self.interpreter.counters.n_calls() > n_calls;
         let id_inside = |frames: &[Frame]| frames.last().and_then(Frame::inside).map(|inside| inside.id);
         // A playbook that began inside its caller in this turn goes with it.
         if !has_called && id_inside(&self.interpreter.stack.frames).is_some() && id_inside(&frames).is_none() {
@@ -112,19 +130,31 @@ impl Machine {
 }
 
 impl Interpreter {
-    /// A user's message reaches the top frame.
-    pub(crate) fn deliver(&mut self, text: Arc<str>) {
-        self.stack.note_utterance(true, text.clone());
-        self.report(Fact::UserMessage { text: text.clone() });
-        self.tell_watcher(|watcher, context| watcher.spoken(context));
+    /// A user's message reaches the top frame, which has waited for it.
+    pub(crate) fn deliver(&mut self, Message { text, is_heard }: Message) {
+        if !is_heard {
+            self.note_message(&text);
+        }
         let agent = self.stack.core().agent;
         let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
-        for frame in &mut self.stack.frames {
-            frame.core_mut().spent.turns_since_user = 0;
-        }
         self.stack.chat_owner_mut().told.push_user(&text);
         self.stack.core_mut().phase = Phase::Ready;
         self.stack.top_mut().here.is_answered = true;
-        self.set_global(agent, USER_MESSAGE, value);
+        if is_heard {
+            // It has been an update already; another one may have come since.
+            self.set_global_silently(agent, USER_MESSAGE, value);
+        } else {
+            self.set_global(agent, USER_MESSAGE, value);
+        }
+    }
+
+    /// The user is heard.
+    fn note_message(&mut self, text: &Arc<str>) {
+        self.stack.note_utterance(true, text.clone());
+        self.report(Fact::UserMessage { text: text.clone() });
+        self.tell_watcher(|watcher, context| watcher.spoken(context));
+        for frame in &mut self.stack.frames {
+            frame.core_mut().spent.turns_since_user = 0;
+        }
     }
 }

@@ -21,8 +21,8 @@ impl Machine {
         // A message that came while something else was going on is part of the turn, unless messages wait until they
         // are asked for.
         let is_early = self.interpreter.stack.settings.on_user_message != OnUserMessage::Queue;
-        if is_early && let Some(text) = self.messages.pop_front() {
-            return self.interpreter.deliver(text);
+        if is_early && let Some(message) = self.interpreter.inbox.next() {
+            return self.interpreter.deliver(message);
         }
         let before = self.before_turn();
         let interpreter = &mut self.interpreter;

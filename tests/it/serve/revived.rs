@@ -89,9 +89,10 @@ fn a_session_that_has_failed_goes_on_when_its_model_answers_again() {
 
 #[test]
 fn what_the_program_has_not_read_is_exported() {
-    let program = PROGRAM
-        .replace("- Greet the user", "- $done = Refund($name)")
-        .replace("- Ask the user for $name", "- $name = 1");
+    // A plan hears nothing while it waits.
+    let program =
+        PROGRAM.replace("- Greet the user", "- $done = Pay($name)").replace("- Ask the user for $name", "- $name = 1")
+            + "\n## Pay($name)\n\n```json\n[{\"type\": \"call\"}]\n```\n";
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let running = Running::start(
         &[

@@ -24,6 +24,7 @@ use crate::serve::cli::machinery::terminal::{Asked, Input, Names, Typed, answers
 use crate::serve::show;
 use crate::serve::show::commands::{self, Command, Line};
 use crate::serve::show::unjudged::Unjudged;
+use crate::value::Value;
 use crate::vm::protocol::{Outcome, Signal, Tracked, Wait};
 
 /// A second Ctrl-C within this time leaves, where the first one has cancelled something.
@@ -280,6 +281,10 @@ impl Talk<'_> {
                 }
             }
             PublicBody::ApprovalAsked { question, .. } => self.question = Some(question.clone()),
+            PublicBody::ApprovalGiven { answer: Value::Str(_), refused: true, .. } => {
+                self.console
+                    .remark("anything but a yes refuses the call; the program is told these words as the reason");
+            }
             PublicBody::EventArrived { event, fate, .. } => {
                 self.awaits_event = false;
                 if let Some(remark) = event_remark(event, *fate) {
@@ -391,7 +396,7 @@ impl Talk<'_> {
             asked.names = answers::names(&self.handle, &self.subject.program).await;
             if let (Some(Wanted::Approval(_)), Some(question)) = (self.wanted, &self.question) {
                 self.console.tell(&format!("{}\n", clean(question)));
-                asked = Asked { prompt: "(y/n, or an answer) > ", is_kept: false, ..asked };
+                asked = Asked { prompt: "(y/n, or words) > ", is_kept: false, ..asked };
             }
         }
         self.input.ask(self.console, asked);

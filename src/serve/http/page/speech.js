@@ -78,7 +78,6 @@ export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
   const [problem, setProblem] = useState(null);
   const [isSending, setSending] = useState(false);
   const question = approval?.question ?? item.question;
-  const unread = approval?.unread ?? [];
   const outcome = item.outcome ?? { true: "Confirmed", false: "Refused", null: "Answered" }[answered] ?? answered;
   if (outcome) return html`<p class="aside">${question} <strong>${outcome}</strong></p>`;
   const answer = async (value) => {
@@ -90,7 +89,6 @@ export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
   return html`<section class="card approval" aria-label="Question">
     <p class="kicker">${isMine ? html`Needs approval <code>${approval.tool}</code>` : "Waiting"}</p>
     <p class="question">${question}</p>
-    ${unread.length > 0 && html`<div class="unread"><p>The user has said, and the program has not read it:</p>${unread.map((text) => html`<blockquote>${text}</blockquote>`)}</div>`}
     ${isMine && html`<table class="arguments"><caption class="sr">Arguments</caption><tbody>
         ${approval.args.map(([name, value, origin]) => html`<tr><th scope="row">${name}</th><td><${Value} value=${value} max=${80} /></td><td class="origin">${ORIGINS[origin]}</td></tr>`)}
       </tbody></table>
