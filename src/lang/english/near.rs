@@ -42,6 +42,21 @@ const HEADS: [&str; 16] = [
     "ago",
 ];
 
+/// Ordinary words that are one letter from a word of the language, and so are meant as they are written.
+const ORDINARY: &str = "along april area august bear best book books bread cake calm case cases cash cause chance charge \
+    choices clean clients code core cost coast court customers dates december dogs ease events faces fair fact fall fast \
+    february fewest fill finds fine fire food form four friday full fund game games gate guests hand hate head held hide \
+    hire hold hope hour house hours info january july june keys kind knows land lane last late latter lead leaves left \
+    letter lies life lift like likes line link links lists live lives load loan lock look lord lose loss lost loud low \
+    main make makes male march master mate matter may mind mine minor monday mode moves name names news nights nine \
+    november notes october offers ones orders others page pages paid part party past patients phones place plain plan \
+    plane plans plate play player points port posts pounds price prices puts quote race rain rare rate rates rent ride \
+    rise risk road role rooms root rose rows sale sales sand saturday score seat sell september sessions sets shop shows \
+    side sign size slow snow sold sort spend spent stage stand star stars state states step steps sunday take taken tall \
+    tank tape taste team tells tent test tests that's thing things think three thursday times today tomorrow tools tours \
+    train trees trip tuesday type uses values view wait walk wall want wash waste weeks wednesday week white whole wire \
+    wise wood words works world yesterday";
+
 /// The words of lines.
 static LANGUAGE: LazyLock<Vocabulary> = LazyLock::new(|| vocabulary(grammar::words()));
 
@@ -60,10 +75,14 @@ pub(super) fn find_near<'a>(
     around: Surroundings<'_>,
     read: impl Fn(Phrase<'_>) -> usize,
 ) -> Option<Near> {
-    if line.text.len() > MAX_LINE || !may_be_more(line, item) {
+    if line.text.len() > MAX_LINE {
         return None;
     }
     let before = understood(item);
+    // What is said is prose, but for an end after it.
+    if !may_be_more(line, item) {
+        return two_actions(line, before, true, &read);
+    }
     let repairs = misspelt(line, &LANGUAGE, around).chain(slips(line)).chain(unclosed(line)).chain(calls(line, around));
     let repairs = repairs.chain(unfinished(line)).chain(without_sign(line, around)).chain(remark(line));
     for (from, to, text, why) in repairs.take(MAX_REPAIRS) {
@@ -74,9 +93,7 @@ pub(super) fn find_near<'a>(
             return Some(Near { place, message: why, wording: repaired.trim().to_owned(), repair });
         }
     }
-    let may_be_two =
-        line.text.contains(['$', '"', '“', '(']) || line.words().any(|(_, word)| is_one_of(ENDING_VERBS, word));
-    if may_be_two { two_actions(line, before, &read) } else { None }
+    two_actions(line, before, !line.text.contains(['$', '"', '“', '(']), &read)
 }
 
 /// A text that stands in no file.
@@ -143,7 +160,9 @@ pub(super) fn misspelt<'a>(
     let unknown = words.map(|(at, word)| (at, word, word.to_lowercase()));
     let unknown = unknown.filter(move |(_, _, lower)| !language.has(lower) && !around.names.has_title_word(lower));
     unknown.flat_map(move |(at, word, lower)| {
-        let known = language.like(&lower).chain(around.names.title_words_like(&lower));
+        let is_meant = is_one_of(ORDINARY, &lower);
+        let known = language.like(&lower).filter(|known| !is_meant && is_slip(&lower, known));
+        let known = known.chain(around.names.title_words_like(&lower));
         let repair = |known: &str| {
             let capital = word.starts_with(char::is_uppercase);
             let first = known.chars().next().map_or(0, char::len_utf8);
@@ -153,6 +172,13 @@ pub(super) fn misspelt<'a>(
         };
         known.map(repair).collect::<Vec<_>>()
     })
+}
+
+/// Whether one word can be a slip of the finger in place of another: the first letter is right, or letters changed
+/// places. Another letter in a short word makes another word (`May`, `say`).
+fn is_slip(word: &str, known: &str) -> bool {
+    let changed_places = word.len() == known.len() && strsim::levenshtein(word, known) == 2;
+    changed_places || (word.as_bytes()[0] == known.as_bytes()[0] && (word.len() > 3 || word.len() != known.len()))
 }
 
 /// Signs that look like an operator, and words that are often taken for others.
@@ -271,6 +297,7 @@ pub(super) fn unfinished(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
 fn without_sign<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item = Repair> + 'a {
     let mut first = true;
     let asks = line.strip_any(&["ask", "wait", "request", "prompt"]).is_some();
+    let returns = line.strip("return").is_some();
     line.words().filter_map(move |(at, word)| {
         let is_first = std::mem::replace(&mut first, false);
         let after = line.from(at + word.len()).text.trim_start();
@@ -278,7 +305,12 @@ fn without_sign<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator
         // `For each dish in $menu`
         let before = line.text[..at].trim_end();
         let is_loops = after.starts_with("in $") && (before.ends_with("each") || before.ends_with("every"));
-        let is_known = if asks { has_type(after) } else { is_loops || around.names.is_variable(word) };
+        // `Return the order` may give back what a line found, whoever else has an `$order`.
+        let is_described = returns && before.ends_with("the");
+        let is_known = match asks {
+            true => has_type(after),
+            false => is_loops || (!is_described && around.names.is_variable(word)),
+        };
         let is_name = scan_name(word) == word.len() && !line.text[..at].ends_with(['$', '.']);
         let why = || (at, at, "$".to_owned(), format!("without `$` this is not a variable: `${word}`"));
         (is_name && (is_assigned || is_known)).then(why)
@@ -302,17 +334,21 @@ fn remark(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
     })
 }
 
-/// Two actions on one line, where each by itself is understood.
-fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> usize) -> Option<Near> {
+/// Two actions on one line, where each by itself is understood, or the second is an end. `only_ends`: nothing but an end
+/// is looked for.
+fn two_actions(line: Phrase<'_>, before: usize, only_ends: bool, read: &impl Fn(Phrase<'_>) -> usize) -> Option<Near> {
+    if only_ends && !line.words().any(|(_, word)| is_one_of(ENDING_VERBS, word)) {
+        return None;
+    }
     let joints = [", and then ", " and then ", ", then ", "; then ", " and ", "; ", ". "];
     let places = joints.into_iter().flat_map(|joint| line.text.match_indices(joint)).take(MAX_REPAIRS);
     let (first, at, second) = places.map(|(at, joint)| (line.until(at), at, line.from(at + joint.len()).trim())).find(
         |(first, _, second)| {
-            let is_quoted = first.text.matches(['"', '“', '”']).count() % 2 == 1;
+            let is_quoted = first.text.matches(['"', '“', '”']).count() % 2 == 1 || second.text.starts_with(['"', '“']);
             // Whatever stands before it, an end is what must not be left out.
             let ends = second.first_word().is_some_and(|word| is_one_of(ENDING_VERBS, word));
             let one = if is_quoted { 0 } else { read(*first) };
-            let other = if !is_quoted && (one > 0 || ends) { read(*second) } else { 0 };
+            let other = if !is_quoted && (ends || (one > 0 && !only_ends)) { read(*second) } else { 0 };
             other > 0 && one + other > before
         },
     )?;

@@ -63,6 +63,13 @@ pub(crate) fn next_token(text: &str, position: usize) -> Lexed {
         let length = scan_number(rest);
         return lexed(read_number(&rest[..length]).map_or(Token::Bad("number is too large"), Token::Number), length);
     }
+    // `.5`; a full stop before a number stands after something.
+    let begins =
+        start == 0 || text[..start].ends_with(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | ',' | '='));
+    if first == '.' && begins && rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        let length = scan_number(rest);
+        return lexed(read_number(&rest[..length]).map_or(Token::Bad("number is too large"), Token::Number), length);
+    }
     if first == '"' || first == '\'' {
         return match scan_string(rest) {
             Some((content, length)) => lexed(Token::Str(content.into()), length),

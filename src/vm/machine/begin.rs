@@ -31,6 +31,7 @@ impl Machine {
             ending: Ending::default(),
             arguments,
             blocked: None,
+            heard: None,
             n_directives: 0,
             n_idle_directives: 0,
         };

@@ -74,6 +74,11 @@ impl Ids {
         FrameId(self.frame)
     }
 
+    /// The frame that was pushed last.
+    pub(crate) fn last_frame(&self) -> FrameId {
+        FrameId(self.frame)
+    }
+
     /// Whether a frame has ever been on the stack.
     pub(crate) fn has_frames(&self) -> bool {
         self.frame > 0

@@ -9,7 +9,7 @@ use playhouse_lang::value::Map;
 use crate::machine::ending::Ending;
 use crate::machine::interpreter::Interpreter;
 use crate::protocol::settings::Settings;
-use crate::protocol::{TimerId, Timestamp, ToolSignature, Wait};
+use crate::protocol::{FrameId, TimerId, Timestamp, ToolSignature, Wait};
 use crate::turn::state::{ClosingTurn, Turn};
 
 /// All that a session begins with; the journal's first record holds it as text.
@@ -48,6 +48,8 @@ pub struct Machine {
     pub(crate) ending: Ending,
     pub(crate) arguments: Map,
     pub(crate) blocked: Option<Wait>,
+    /// What was waited for when a message was heard, and the last frame then: if nothing comes of it, the wait is no news.
+    pub(super) heard: Option<(Wait, FrameId)>,
     pub(super) n_directives: u32,
     /// Since something came from the world: a model, a tool, the user, a timer.
     pub(super) n_idle_directives: u64,

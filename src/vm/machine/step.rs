@@ -73,14 +73,22 @@ impl Machine {
             }
             match self.step() {
                 None => self.blocked = None,
-                Some(wait) if self.hear_while(&wait) => self.blocked = None,
-                Some(wait) if self.blocked.as_ref() == Some(&wait) => return Progress::Blocked(wait),
+                Some(wait) if self.blocked.as_ref() == Some(&wait) => {
+                    if !self.hear_while(&wait) {
+                        return Progress::Blocked(wait);
+                    }
+                    self.heard = Some((wait, self.interpreter.ids.last_frame()));
+                }
                 Some(wait) => {
                     self.blocked = Some(wait.clone());
                     if matches!(wait, Wait::Reply(_) | Wait::Verdict(_) | Wait::Budget) {
                         return Progress::Blocked(wait);
                     }
-                    self.interpreter.report(Fact::Waiting { wait });
+                    // A message of which nothing has come changes nothing about what is waited for.
+                    let last_frame = self.interpreter.ids.last_frame();
+                    if self.heard.take().is_none_or(|heard| heard != (wait.clone(), last_frame)) {
+                        self.interpreter.report(Fact::Waiting { wait });
+                    }
                 }
             }
         }

@@ -54,7 +54,9 @@ pub(crate) struct Answer {
 /// What a server is made of: files of a folder, among them `playhouse.toml`; every `.md` file is a program.
 pub(crate) fn write(folder: &Path, files: &[(String, String)]) {
     for (name, text) in files {
-        fs::write(folder.join(name), text).unwrap();
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
 }
 

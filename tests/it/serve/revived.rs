@@ -91,12 +91,14 @@ fn a_session_that_has_failed_goes_on_when_its_model_answers_again() {
 fn what_the_program_has_not_read_is_exported() {
     // A plan hears nothing while it waits.
     let program =
-        PROGRAM.replace("- Greet the user", "- $done = Pay($name)").replace("- Ask the user for $name", "- $name = 1")
-            + "\n## Pay($name)\n\n```json\n[{\"type\": \"call\"}]\n```\n";
+        PROGRAM.replace("- Greet the user", "- $done = pay($name)").replace("- Ask the user for $name", "- $name = 1")
+            + "\n!import plans/pay.jmp.json\n";
+    let plan = r#"[{"seq_no": 0, "type": "calling", "parameters": {"tool": "Refund", "params": {"name": "${name}"}, "output_vars": "final_answer"}}]"#;
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let running = Running::start(
         &[
             file("desk.md", &program),
+            file("plans/pay.jmp.json", plan),
             file("tools.json", "{\"Refund\": {\"args\": [\"name\"], \"responses\": [{\"return\": 1}]}}"),
             file("playhouse.toml", "[tools]\nRefund = { approval = \"ask\" }\n"),
         ],
