@@ -44,7 +44,7 @@ pub(super) struct Wanted {
 }
 
 /// Verbs that ask.
-const ASKS: &str = "ask|prompt|request|get|collect|obtain|receive|gather|yld for user";
+const ASKS: &str = "ask|prompt|request|get|collect|obtain|receive|gather|find out|yld for user";
 
 /// Words that begin a question inside a sentence.
 const QUESTION_WORDS: &str = "until when|since when|what|which|who|whom|whose|when|where|why|how|whether";
@@ -81,6 +81,9 @@ pub(super) fn read(
         return Some(Wanted { question: String::new(), kind, if_unclear });
     }
     let text = strip_any(text, "please|now|then|first").unwrap_or(text);
+    // `Greet them and ask how many they want`: what is asked.
+    let asked = find_any(text, "and ask|then ask|and find out").filter(|_| strip_any(text, ASKS).is_none());
+    let text = asked.and_then(|(start, _)| strip_any(&text[start..], "and|then")).unwrap_or(text);
     let rest = strip_any(text, ASKS).unwrap_or(text);
     let rest = strip_user(rest).unwrap_or(rest);
     let rest = strip_any(rest, "for|again|once more").unwrap_or(rest).trim_start_matches([':', ',', ' ']);
@@ -147,12 +150,18 @@ pub(super) fn without_types(text: &str) -> String {
     result
 }
 
-/// Without `as $x`, `and store it in $x` at the end.
+/// What keeps an answer, before the variable that does.
+const STORES: &str = "and store|and save|and keep|and remember|and note|and write|and record|and put|and call|store|save|keep";
+
+/// Without `as $x`, `→ $x`, `and store it in $x` at the end.
 fn without_storage<'t>(text: &'t str, target: &Target) -> &'t str {
     let text = without_end(text);
     let Some(before) = text.strip_suffix(&format!("${}", target.name)) else { return text };
     let before = before.trim_end();
-    let stored = find_any(before, "and store|and save|and keep|and remember|store|save|keep");
+    if let Some(before) = ["→", "->", "=>", "⇒"].iter().find_map(|arrow| before.strip_suffix(arrow)) {
+        return without_end(before);
+    }
+    let stored = find_any(before, STORES);
     let begin = stored.map(|(start, _)| start).or_else(|| {
         let start =
             before.len() - ["as", "in", "into"].iter().find(|word| before.ends_with(&format!(" {word}")))?.len();
@@ -179,7 +188,7 @@ fn described(text: &str, target: &Target) -> String {
     let head = match words(before).last() {
         None => with_article(&name),
         // `the number of their room (room $room)`: it has been said what it is.
-        Some(last) if words(before).len() > 1 && !is_one_of(last, BEFORE_NAMES) => before.to_owned(),
+        Some(last) if words(before).len() > 1 && !is_one_of(last, BEFORE_NAMES) && !is_owner(last) => before.to_owned(),
         Some(_) => format!("{before} {name}"),
     };
     if after.is_empty() || strip_any(after, REASONS).is_some() {
@@ -190,6 +199,11 @@ fn described(text: &str, target: &Target) -> String {
         true if before.is_empty() => after.to_owned(),
         _ => format!("{head}{}", &text[end..]),
     }
+}
+
+/// `the patient's`.
+fn is_owner(word: &str) -> bool {
+    word.ends_with("'s") || word.ends_with("’s")
 }
 
 /// `the town`, but `their name`: that is whose it is.
