@@ -293,6 +293,9 @@ impl World {
                     let lines: Vec<String> = message.text.lines().map(|line| format!("    {line}")).collect();
                     self.log.push(format!("  {:?}:\n{}", message.role, lines.join("\n")));
                 }
+                if let Some(words) = start.data.user.as_ref().filter(|_| start.attempt > 1) {
+                    self.log.push(format!("  as data: {words:?}"));
+                }
                 self.asked = Some(start);
             }
             Effect::CloseReply { turn, close } => {

@@ -157,6 +157,12 @@ pub(crate) fn one_line(text: &str) -> String {
     text::cut(&text::one_line(text), MAX_LINE)
 }
 
+/// Why something failed, on one line: its end may be what to do next.
+pub(crate) fn why_failed(text: &str) -> String {
+    const MAX: usize = 2_000;
+    text::cut(&text::one_line(text), MAX)
+}
+
 /// The lines that the model has left out, each with its reason.
 pub(crate) fn skipped(lines: &[SkippedWire]) -> String {
     let reason = |line: &SkippedWire| line.reason.as_ref().map_or("without a reason".to_owned(), |why| one_line(why));

@@ -18,7 +18,9 @@ pub(crate) struct Told {
     suspended_since: Option<Stamp>,
     known_names: Vec<Arc<str>>,
     user: Option<Arc<str>>,
-    dealt_with: Option<Arc<str>>,
+    /// Words of the user that are no news: a trigger's playbook has dealt with them, or a reply of which nothing came was
+    /// asked for with them.
+    known_words: Option<Arc<str>>,
     problem: Option<Arc<str>>,
     saying: Option<Arc<str>>,
 }
@@ -163,13 +165,18 @@ impl Told {
     /// A playbook that ran above has dealt with what the user said: it is no news. Answers the words.
     pub(crate) fn deal_with_user(&mut self) -> Option<Arc<str>> {
         let words = self.user.take()?;
-        self.dealt_with = Some(words.clone());
+        self.known_words = Some(words.clone());
         Some(words)
     }
 
-    /// The user's words that are new since the last turn, whoever has dealt with them.
+    /// Of the reply that was asked for with these words nothing has come.
+    pub(crate) fn keep_words(&mut self, words: Arc<str>) {
+        self.known_words.get_or_insert(words);
+    }
+
+    /// The user's words that are new since the last turn of which something came, whoever has dealt with them.
     pub(crate) fn last_words(&self) -> Option<&Arc<str>> {
-        self.user.as_ref().or(self.dealt_with.as_ref())
+        self.user.as_ref().or(self.known_words.as_ref())
     }
 
     /// `PROBLEM`: only the last one is told.

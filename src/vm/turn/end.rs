@@ -137,6 +137,11 @@ impl Machine {
         self.interpreter.last_prose = std::mem::take(&mut turn.prose);
         if !turn.applied.is_empty() {
             self.interpreter.stack.chat_owner_mut().chat.push_assistant(turn.applied);
+        } else if end == TurnEnd::Error
+            && let Some(words) = turn.words.take()
+        {
+            // The chat has them already; whoever reads the turn as data gets them once more.
+            self.interpreter.stack.chat_owner_mut().told.keep_words(words);
         }
         // A stream that broke is not the model's idleness.
         if turn.progress {

@@ -61,22 +61,16 @@ impl Machine {
         let n_messages = messages.len();
         let reader = ReplyReader::new(stack.settings.reader_options());
         let gate = if is_judging { Gate::Judging { drops_line: true } } else { Gate::Open };
-        self.turn = Some(Turn { gate, undo, before, ..Turn::new(turn, stack.now, prompt_tokens, reader) });
+        let words = told.last_words().cloned();
+        let user = words.clone();
+        self.turn = Some(Turn { gate, undo, before, words, ..Turn::new(turn, stack.now, prompt_tokens, reader) });
         interpreter.reply = Some(ReplyInHand { turn, is_arriving: true });
         self.start_time_limit();
         let interpreter = &mut self.interpreter;
         let untaken = interpreter.stack.untaken_calls();
         interpreter.report(Fact::TurnStarted { kind, n_messages, prompt_tokens, untaken });
         let Some(place) = interpreter.place() else { return };
-        let data = TurnData {
-            playbook,
-            pointer,
-            is_said,
-            inside,
-            variables,
-            user: told.last_words().cloned(),
-            problem: told.problem().cloned(),
-        };
+        let data = TurnData { playbook, pointer, is_said, inside, variables, user, problem: told.problem().cloned() };
         interpreter.emit(Effect::StartTurn(Box::new(StartTurn {
             turn,
             kind,

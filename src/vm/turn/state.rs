@@ -27,6 +27,8 @@ pub(crate) struct Turn {
     pub(super) todo: VecDeque<Todo>,
     pub(super) gate: Gate,
     pub(super) ended: Option<(ReplyEnd, Option<Usage>)>,
+    /// What the user had said that was new when it began.
+    pub(super) words: Option<Arc<str>>,
     /// The trace lines that took effect, as JSON Lines: what the chat session keeps.
     pub(super) applied: String,
     /// Where the line in hand begins in `applied`.
@@ -123,6 +125,7 @@ impl Turn {
             todo: VecDeque::new(),
             gate: Gate::Open,
             ended: None,
+            words: None,
             applied: String::new(),
             line_start: 0,
             line_at: None,

@@ -151,7 +151,8 @@ pub(super) fn without_types(text: &str) -> String {
 }
 
 /// What keeps an answer, before the variable that does.
-const STORES: &str = "and store|and save|and keep|and remember|and note|and write|and record|and put|and call|store|save|keep";
+const STORES: &str =
+    "and store|and save|and keep|and remember|and note|and write|and record|and put|and call|store|save|keep";
 
 /// Without `as $x`, `→ $x`, `and store it in $x` at the end.
 fn without_storage<'t>(text: &'t str, target: &Target) -> &'t str {

@@ -42,8 +42,8 @@ const SESSION: &str = "test";
 /// How long a scripted reply may hang where the test does not say so itself.
 const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a reply may run on while it is recorded, if nothing else is configured.
-const RECORDING_GRACE: Duration = Duration::from_secs(60);
+/// How long a reply may take that is recorded, or that the embedded model gives, if nothing else is configured.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// When a test begins that does not say so itself: 2026-01-01T00:00:00Z.
 const BEGINNING: Timestamp = Timestamp(1_767_225_600_000);
@@ -398,11 +398,14 @@ pub(crate) fn furnish(
     if !is_live(launch) {
         // Which model the program would have is none of a test's business, and nothing is worth waiting for.
         configuration.model = None;
-        configuration.turn_timeout = configuration.turn_timeout.or(Some(TURN_TIMEOUT));
+        // The embedded model never hangs; a busy machine may let it wait.
+        let is_embedded = launch.llm.as_ref().is_some_and(|llm| llm.kind() == ModelKind::Embedded);
+        let timeout = if is_embedded { PATIENCE } else { TURN_TIMEOUT };
+        configuration.turn_timeout = configuration.turn_timeout.or(Some(timeout));
     }
     if launch.take.as_ref().is_some_and(|take| !take.is_replay()) {
         // Servers take their time, and their counts are worth it.
-        configuration.yield_grace = configuration.yield_grace.or(Some(RECORDING_GRACE));
+        configuration.yield_grace = configuration.yield_grace.or(Some(PATIENCE));
     }
     launch.configuration = Some(configuration);
     let clock = clock_of(launch, BEGINNING);

@@ -14,7 +14,7 @@ use crate::host::judge::transcript::Transcript;
 use crate::lang::files::test_file::{TestFile, TestModel};
 use crate::serve::cli::machinery::console::Failure;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
-use crate::serve::report::{CaseReport, FileReport, Problem};
+use crate::serve::report::{CaseReport, FileReport, Problem, TestVerdict};
 use crate::serve::show::skipped;
 use crate::serve::show::unjudged::unjudged;
 use crate::span::Sources;
@@ -40,7 +40,24 @@ pub(super) async fn run_conversation(
     let report = FileReport::new(name.clone());
     let mut reporting = Reporting { name: &name, sources: Sources::default(), color: options.color, report };
     reporting.run(path, options, classifier).await?;
-    Ok(reporting.report)
+    let mut report = reporting.report;
+    if report.verdict() == TestVerdict::Failed {
+        report.details.push_str(&happened(&report.transcript));
+    }
+    Ok(report)
+}
+
+/// What was said and called in a conversation that is not as it should be: the end of it.
+fn happened(transcript: &Transcript) -> String {
+    const MOST: usize = 40;
+    let lines = transcript.shown();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let n_left_out = lines.len().saturating_sub(MOST);
+    let lines: String = lines[n_left_out..].iter().map(|line| format!("  {line}\n")).collect();
+    let head = if n_left_out == 0 { String::new() } else { format!(", from its line {}", n_left_out + 1) };
+    format!("what happened{head}:\n{lines}")
 }
 
 impl Reporting<'_> {
