@@ -55,8 +55,6 @@ pub(super) const AFTER_IS: &[(&str, Says)] = &[
     ("identical to", Compares(Op::Equal)),
     ("exactly", Compares(Op::Equal)),
     ("different from", Compares(Op::NotEqual)),
-    ("after", Compares(Op::Greater)),
-    ("before", Compares(Op::Less)),
 ];
 
 /// How much more or less: after `is`, and after `has` in front of a number of items.
@@ -75,6 +73,8 @@ pub(super) const DEGREES: &[(&str, Op)] = &[
     ("above", Op::Greater),
     ("beyond", Op::Greater),
     ("past", Op::Greater),
+    ("after", Op::Greater),
+    ("before", Op::Less),
     ("under", Op::Less),
     ("below", Op::Less),
 ];

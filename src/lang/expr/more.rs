@@ -2,7 +2,7 @@
 
 use crate::expr::comparisons::Says::{self, Compares, Tests, TestsNot};
 use crate::expr::comparisons::{ACTION_VERBS, AFTER_IS};
-use crate::expr::lexer::Token;
+use crate::expr::lexer::{Token, next_token};
 use crate::expr::parser::{ExprError, Parsed, Parser};
 use crate::expr::tree::{BinaryOperator as Op, Expr, ExprKind, Test, UnaryOperator};
 use crate::value::Value;
@@ -83,13 +83,23 @@ impl Parser<'_> {
         };
         let mark = self.mark();
         self.advance();
-        let goes_on = joint_power > power && self.at_comparison() && !self.at_word("in");
+        // `is set and not empty`; `and not $vip` is another condition.
+        let after = next_token(self.text, self.next.end);
+        let first_of = |phrase: &str| phrase.split(' ').next().is_some_and(|first| self.is_word(&after, first));
+        let denies = self.at_word("not") && AFTER_IS.iter().any(|(words, _)| first_of(words));
+        let goes_on = joint_power > power && (denies || self.at_comparison()) && !self.at_word("in");
         let Some(subject) = subject_of(&compared.expr).filter(|_| goes_on) else {
             self.reset(mark);
             return Ok(None);
         };
         let subject = Parsed { expr: subject.clone(), height: 1 };
-        let Ok(second) = self.comparison(subject, depth + 1)? else { return Err(self.error("expected a comparison")) };
+        let second = if denies {
+            self.advance();
+            self.after_is(subject, true, depth + 1)?
+        } else {
+            let second = self.comparison(subject, depth + 1)?;
+            second.map_err(|_| self.error("expected a comparison"))?
+        };
         let first = Parsed { expr: compared.expr.clone(), height: compared.height };
         let joined = self.combine(joint, first, second)?;
         // Whether the `and` joins the last one or all of them, only the author knows.

@@ -97,7 +97,7 @@ impl Parser<'_> {
         Ok(Some(joined))
     }
 
-    fn is_word(&self, lexed: &Lexed, word: &str) -> bool {
+    pub(super) fn is_word(&self, lexed: &Lexed, word: &str) -> bool {
         lexed.token == Token::Word && self.text[lexed.start..lexed.end].eq_ignore_ascii_case(word)
     }
 

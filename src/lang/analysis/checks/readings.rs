@@ -117,17 +117,14 @@ fn age(line: Phrase<'_>) -> Option<Diagnostic> {
 /// `$booking.checkout is tomorrow or earlier`, `$day is before Monday`, `$day is 1 May 2026`.
 fn moment(line: Phrase<'_>, mention: &Mention) -> Option<Diagnostic> {
     /// What may stand between a variable and the moment that it is compared with.
-    const LINKS: &str = "is isn't are was were not date time day before after by until earlier later than on or since the no at \
-        most least only already still exactly in = < >";
+    const LINKS: &str = "is isn are aren was wasn t were not date time day before after by until earlier later than on or since \
+        the no at most least only already still exactly in";
     const ORDERS: &str = "before after than until since by";
     let after = line.from(mention.span.end as usize - line.start());
     let member = after.text.find(|c: char| !continues_name(c) && c != '.').unwrap_or(after.text.len());
     let after = after.from(member);
     let words: Vec<(usize, &str)> = after.words().collect();
-    let first = words
-        .iter()
-        .position(|(_, word)| !is_one_of(LINKS, word) && !is_one_of("t", word))
-        .filter(|&first| first > 0)?;
+    let first = words.iter().position(|(_, word)| !is_one_of(LINKS, word)).filter(|&first| first > 0)?;
     let (at, word) = words[first];
     // Marks between them begin something else.
     if after.text[..at].contains([',', ':', ';', '"', '(']) {
@@ -176,7 +173,8 @@ fn counted(line: Phrase<'_>, mention: &Mention) -> Option<Diagnostic> {
         let begins = rest.strip_any(&BEGINNINGS).is_some() || words.first().is_some_and(|word| is_number(word));
         let counts = words.iter().any(|word| is_number(word) || is_one_of("nothing exactly more fewer less", word));
         let is_over = after.is_empty() || after.text.starts_with([',', ':', '.', ';']) || after.strip("then").is_some();
-        begins && counts && is_over && (words.len() <= 6)
+        let stands_before = words.last().is_some_and(|word| is_number(word) || is_one_of("in on of more no", word));
+        begins && counts && is_over && stands_before
     };
     let is_number_of = rest.is("the number of") || rest.is("number of");
     if !is_number_of && !is_counted() {

@@ -129,7 +129,7 @@ pub(super) const NEAR: &[(&str, &str)] = &[
     ("[{daily}] (at|by) ({number}|noon|midnight) [{rest}]", CALENDAR),
     ("{daily} [{number}] [{rest}]", CALENDAR),
     ("(after|before|from) {clock} [{each_day}|on {days}|(every|each) {days}|daily]", CALENDAR),
-    ("[at] [{clock}] [on] [the] {words} of (every|each|the) month [{rest}]", MONTHS),
+    ("(on|at|by|in) [{clock}] [on] [the] {words} of (every|each|the) month [{rest}]", MONTHS),
     ("(every|each|once a|once every|once per) [other] {long} [{rest}]", MONTHS),
     ("(monthly|quarterly|yearly|annually) [{rest}]", MONTHS),
     ("(after|{when}) [{thing}] {callable} ({fails}|{was} {called}) {times} [{rest}]", TIMES),
@@ -146,7 +146,8 @@ const MONTHS: &str =
     "no trigger counts months: write `Every day at 9:00`, and begin the playbook with a condition on the date";
 const TIMES: &str = "no trigger counts calls: count in a playbook that waits for each, `$n_calls = $n_calls + 1`, and write \
      `When $n_calls reaches 2`";
-const RESULT: &str = "no trigger looks into a result: keep it where it is called, `$found = FindRooms($day)`, and write `When $found is empty`";
+const RESULT: &str = "a trigger is `After FindRooms` and nothing else; to look into the result, keep it where it is called, \
+     `$found = FindRooms($day)`, and write `When $found is empty`";
 pub(super) const MOMENT: &str = "no trigger watches the clock for a moment that a variable holds: write `Every day at 9:00`, and begin the \
      playbook with a condition such as `If $deadline is before $today`, with `$today` from a tool";
 const EVENT: &str =
