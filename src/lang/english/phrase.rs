@@ -402,20 +402,66 @@ impl Mention {
     }
 }
 
-/// `text` with spaces for the marks of emphasis (`**If** $x is 1`), outside of quotes: what stands where stays.
+/// `text` with spaces for the marks of emphasis (`**If** $x is 1`, `_$x_ is *1*`), outside of quotes: what stands where
+/// stays.
 pub(crate) fn without_emphasis(text: &str) -> Cow<'_, str> {
-    if !text.contains("**") && !text.contains("__") {
+    if !text.contains(['*', '_', '`']) {
         return Cow::Borrowed(text);
     }
-    let is_quoted = |at: usize| text[..at].matches(['"', '“', '”', '`']).count() % 2 == 1;
-    let joins = |at: usize| text[..at].ends_with(continues_name) && text[at + 2..].starts_with(continues_name);
-    let mut plain = text.to_owned();
-    for mark in ["**", "__"] {
-        for (at, _) in text.match_indices(mark).filter(|(at, _)| !is_quoted(*at) && (mark == "**" || !joins(*at))) {
-            plain.replace_range(at..at + 2, "  ");
+    let mut plain = Cow::Borrowed(text);
+    if text.contains("**") || text.contains("__") {
+        let is_quoted = |at: usize| text[..at].matches(['"', '“', '”', '`']).count() % 2 == 1;
+        let joins = |at: usize| text[..at].ends_with(continues_name) && text[at + 2..].starts_with(continues_name);
+        for mark in ["**", "__"] {
+            for (at, _) in text.match_indices(mark).filter(|(at, _)| !is_quoted(*at) && (mark == "**" || !joins(*at))) {
+                plain.to_mut().replace_range(at..at + 2, "  ");
+            }
         }
     }
-    Cow::Owned(plain)
+    for at in single_marks(&plain) {
+        plain.to_mut().replace_range(at..=at, " ");
+    }
+    plain
+}
+
+/// The places of the single marks around words and values: `*$guests*`, `_dinner_`, and the backticks of `` `$x` is `dinner` ``.
+fn single_marks(text: &str) -> Vec<usize> {
+    let (mut marks, mut open, mut tick) = (Vec::new(), None, None);
+    let (mut is_quoted, mut before, mut has_variable) = (false, ' ', false);
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let after = characters.peek().map_or(' ', |(_, next)| *next);
+        match character {
+            '"' | '“' | '”' if tick.is_none() => is_quoted = !is_quoted,
+            '\n' => open = None,
+            '`' if !is_quoted => match tick.take() {
+                Some(start) if is_plain_code(text, start, at, has_variable) => marks.extend([start, at]),
+                Some(_) => {}
+                None => tick = Some(at),
+            },
+            '*' | '_' if !is_quoted && tick.is_none() && character != before && character != after => match open {
+                Some((start, mark)) if mark == character && !before.is_whitespace() && !continues_name(after) => {
+                    marks.extend([start, at]);
+                    open = None;
+                }
+                _ if !continues_name(before) && before != '$' && !after.is_whitespace() => open = Some((at, character)),
+                _ => {}
+            },
+            _ => {}
+        }
+        has_variable |= character == '$';
+        before = character;
+    }
+    marks
+}
+
+/// Whether what stands in backticks is a variable, or words that one is compared with; the name of an event keeps its ticks.
+fn is_plain_code(text: &str, start: usize, end: usize, has_variable: bool) -> bool {
+    const COMPARES: &str = "is not isn't or than equals becomes least most";
+    let inside = &text[start + 1..end];
+    let is_word = |c: char| continues_name(c) || matches!(c, ' ' | '-' | '.');
+    let is_compared = || text[..start].split_whitespace().next_back().is_some_and(|word| is_one_of(COMPARES, word));
+    inside.starts_with('$') || (has_variable && !inside.is_empty() && inside.chars().all(is_word) && is_compared())
 }
 
 /// The names of all variables mentioned in `text`.

@@ -1,7 +1,9 @@
 //! What a comparison compares with: a value, several joined by `or`, and in a sentence texts without quotes
 //! (spec `language.md`, "Expressions").
 
-use crate::expr::comparisons::{ACTION_VERBS, JUDGEMENTS, MAX_JOINED, MAX_TEXT_WORDS, NO_TEXT, PREDICATES, is_one_of};
+use crate::expr::comparisons::{
+    ACTION_VERBS, COMPARATIVES, JUDGEMENTS, MAX_JOINED, MAX_TEXT_WORDS, MOMENTS, NO_TEXT, PREDICATES, is_one_of,
+};
 use crate::expr::english::lowercase;
 use crate::expr::lexer::{Lexed, Token, next_token, number_word};
 use crate::expr::parser::{COMPARISON, ExprError, Parsed, Parser};
@@ -163,8 +165,16 @@ impl Parser<'_> {
             // `grade is A` is no article.
             let is_letter = word.len() == 1 && word != "I" && word.chars().all(char::is_uppercase);
             let judged = judges && known(JUDGEMENTS);
-            let is_typo = n_words == 0 && PREDICATES.like(&word.to_lowercase()).next().is_some();
-            if at.token != Token::Word || literal || (known(NO_TEXT) && !is_letter) || judged || is_typo {
+            // `is later` compares with something that is left out.
+            let compares = n_words == 0 && COMPARATIVES.iter().any(|(known, _)| word.eq_ignore_ascii_case(known));
+            let is_typo = compares || n_words == 0 && PREDICATES.like(&word.to_lowercase()).next().is_some();
+            if at.token != Token::Word
+                || literal
+                || (known(NO_TEXT) && !is_letter)
+                || known(MOMENTS)
+                || judged
+                || is_typo
+            {
                 return None;
             }
             end = Some(at.end);

@@ -19,6 +19,8 @@ pub(super) enum Says {
     Compares(Op),
     /// `between 3 and 5`.
     Between,
+    /// `reaches 3`: from below, but 0 from above.
+    Reaches,
     /// Nothing follows.
     Tests(Test),
     /// The opposite of a test.
@@ -53,8 +55,6 @@ pub(super) const AFTER_IS: &[(&str, Says)] = &[
     ("identical to", Compares(Op::Equal)),
     ("exactly", Compares(Op::Equal)),
     ("different from", Compares(Op::NotEqual)),
-    ("after", Compares(Op::Greater)),
-    ("before", Compares(Op::Less)),
 ];
 
 /// How much more or less: after `is`, and after `has` in front of a number of items.
@@ -73,6 +73,8 @@ pub(super) const DEGREES: &[(&str, Op)] = &[
     ("above", Op::Greater),
     ("beyond", Op::Greater),
     ("past", Op::Greater),
+    ("after", Op::Greater),
+    ("before", Op::Less),
     ("under", Op::Less),
     ("below", Op::Less),
 ];
@@ -123,7 +125,15 @@ pub(super) const VERBS: &[(&str, &str, Says)] = &[
     ("falls below", "fall below", Compares(Op::Less)),
     ("falls under", "fall under", Compares(Op::Less)),
     ("goes below", "go below", Compares(Op::Less)),
-    ("reaches", "reach", Compares(Op::GreaterOrEqual)),
+    ("reaches", "reach", Says::Reaches),
+    ("hits", "hit", Says::Reaches),
+    ("climbs to", "climb to", Compares(Op::GreaterOrEqual)),
+    ("rises to", "rise to", Compares(Op::GreaterOrEqual)),
+    ("goes up to", "go up to", Compares(Op::GreaterOrEqual)),
+    ("drops to", "drop to", Compares(Op::LessOrEqual)),
+    ("falls to", "fall to", Compares(Op::LessOrEqual)),
+    ("sinks to", "sink to", Compares(Op::LessOrEqual)),
+    ("goes down to", "go down to", Compares(Op::LessOrEqual)),
     ("exists", "exist", Tests(Test::Provided)),
 ];
 
@@ -147,7 +157,7 @@ pub(crate) fn condition_words() -> impl Iterator<Item = &'static str> {
     let words = tables.chain(verbs).chain(HAS_BEEN.iter().chain(ANY_CASE).copied()).chain([
         ITEMS,
         ACTION_VERBS,
-        "than is becomes",
+        "than is becomes both neither nor",
     ]);
     words.flat_map(|words| words.split(' ')).filter(|word| !word.is_empty())
 }
@@ -183,11 +193,31 @@ pub(super) const UNITS: &str = "euros euro eur dollars dollar usd pounds percent
     seconds times people persons guests nights degrees kg km";
 
 /// Signs of money beside a number, in front of it or after it, which change nothing, either.
-pub(super) const MONEY: &str = "€ £ ¥";
+pub(super) const MONEY: &str = "€ £ ¥ $";
 
-/// Units of ages: what is `30 days old`, or older than that, is not the number 30, and nothing here computes an age. The
-/// years of people are numbers.
-pub(crate) const AGES: &str = "minute minutes hour hours day days week weeks month months";
+/// Units of ages: what is `30 days old`, or older than that, is not the number 30, and nothing here computes an age. Only
+/// what is called an age is a number, in years.
+pub(crate) const AGES: &str = "minute minutes hour hours day days week weeks month months year years";
+pub(super) const YEARS: &str = "year years";
+
+/// Words for a moment that the clock decides: no texts.
+pub(crate) const MOMENTS: &str = "today tomorrow yesterday tonight now noon midday midnight";
+
+/// What is said of several variables at once: what stands in front of them, the words that may join them, what joins what is
+/// said of each, and whether each is denied.
+pub(super) const QUANTIFIERS: &[(&str, &str, Op, bool)] = &[
+    ("both of", "and", Op::And, false),
+    ("both", "and", Op::And, false),
+    ("all of", "and", Op::And, false),
+    ("each of", "and", Op::And, false),
+    ("either of", "or", Op::Or, false),
+    ("either", "or", Op::Or, false),
+    ("at least one of", "and or", Op::Or, false),
+    ("any of", "and or", Op::Or, false),
+    ("neither of", "and nor or", Op::And, true),
+    ("neither", "nor or", Op::And, true),
+    ("none of", "and nor or", Op::And, true),
+];
 
 /// What turns a comparison of texts into one that looks at no case.
 pub(crate) const ANY_CASE: &[&str] = &[

@@ -3,10 +3,10 @@
 
 use crate::expr::comparisons::Says::{self, Compares, Tests, TestsNot};
 use crate::expr::comparisons::{
-    AFTER_IS, AGES, ANY_CASE, CALL_ENDS, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, LAST_CALL, MONEY, UNITS, VERBS,
-    is_one_of,
+    AFTER_IS, ANY_CASE, CALL_ENDS, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, LAST_CALL, VERBS, is_one_of,
 };
-use crate::expr::lexer::{Token, next_token};
+use crate::expr::lexer::{Token, next_token, number_word};
+use crate::expr::measures::{is_age, is_number};
 use crate::expr::names::LAST_CALL_FAILED;
 use crate::expr::parser::{COMPARISON, ExprError, Parsed, Parser};
 use crate::expr::tree::{BinaryOperator as Op, Expr, ExprKind, Test, UnaryOperator};
@@ -45,11 +45,11 @@ impl Parser<'_> {
                 .iter()
                 .any(|word| self.at_word(word))
             || self.at_negation().is_some()
-            || VERBS.iter().any(|(verb, ..)| self.at_first_of(verb))
+            || VERBS.iter().any(|(verb, base, _)| self.at_first_of(verb) || (self.is_plural && self.at_first_of(base)))
     }
 
     /// The verb in `isn't`, `doesn't`, ….
-    fn at_negation(&self) -> Option<&'static str> {
+    pub(super) fn at_negation(&self) -> Option<&'static str> {
         let Token::Word = self.next.token else { return None };
         let word = self.text[self.next.start..self.next.end].to_ascii_lowercase().replace('’', "'");
         let verb = word.strip_suffix("n't")?;
@@ -61,6 +61,7 @@ impl Parser<'_> {
         if !self.at_comparison() && !self.at_word("not") {
             return Ok(Err(left));
         }
+        (self.says_older, self.says_longer) = (false, false);
         if let Token::Symbol(symbol) = self.next.token {
             let operator = match symbol {
                 "==" | "=" | "===" => Op::Equal,
@@ -96,19 +97,24 @@ impl Parser<'_> {
             Some("has" | "have") => self.after_has(left, negated, depth).map(Ok),
             Some(_) if !negated => Err(self.error("expected `not` after `does`")),
             verb => {
-                let form = |(singular, base, _): &(&'static str, &'static str, Says)| {
-                    if verb.is_some() { *base } else { *singular }
-                };
+                // After several variables `say` begins what is done as likely as not.
+                let is_plural = self.is_plural && !self.at_word("say");
                 if negated && self.eat_phrase("have") {
                     return self.after_has(left, true, depth).map(Ok);
                 }
-                let Some(row) = VERBS.iter().find(|row| self.eat_phrase(form(row))) else {
+                let Some(row) = VERBS.iter().find(|(singular, base, _)| {
+                    (verb.is_none() && self.eat_phrase(singular))
+                        || ((verb.is_some() || is_plural) && self.eat_phrase(base))
+                }) else {
                     return if verb.is_some() {
                         Err(self.error("expected `contain`, `equal`, `start with` or the like after `does not`"))
                     } else {
                         Ok(Err(left))
                     };
                 };
+                if !negated && matches!(row.2, Compares(_)) && self.eat_phrase("neither") {
+                    return self.say_neither(left, row.2, depth).map(Ok);
+                }
                 let negated = negated != (row.2 == Compares(Op::Contains) && self.eat_phrase("no"));
                 self.say(left, row.2, negated, depth).map(Ok)
             }
@@ -120,15 +126,8 @@ impl Parser<'_> {
         if self.eat_phrase("set to") {
             return self.say(left, Compares(Op::Equal), negated, depth);
         }
-        let (is_length, before) = (self.at_word("longer") || self.at_word("shorter"), self.mark());
         if let Some(operator) = self.eat_degree() {
-            let right = self.mark();
             let subject = Parsed { expr: left.expr.clone(), height: left.height };
-            if is_length && self.binary(COMPARISON, depth + 1).is_ok() && self.eat_items().is_ok() {
-                self.reset(before);
-                return self.count_items(left, negated, depth);
-            }
-            self.reset(right);
             let compared = self.say(left, Compares(operator), negated, depth)?;
             return self.and_degree(subject, compared, negated, depth);
         }
@@ -139,35 +138,17 @@ impl Parser<'_> {
         if self.at_word("on") && is_text {
             self.advance();
         }
-        if self.eat_phrase("neither") {
-            self.joint = "nor";
-            let compared = self.say(left, Compares(Op::Equal), !negated, depth);
-            self.joint = "or";
-            return compared;
+        if !negated && self.eat_phrase("neither") {
+            return self.say_neither(left, Compares(Op::Equal), depth);
+        }
+        // `only` says nothing more of a number.
+        let after = next_token(self.text, self.next.end);
+        let is_number =
+            matches!(after.token, Token::Number(_)) || number_word(&self.text[after.start..after.end]).is_some();
+        if !negated && is_number {
+            let _ = self.eat_word("only") || self.eat_word("just");
         }
         self.say(left, Compares(Op::Equal), negated, depth)
-    }
-
-    /// `is more than 3 and less than 5`: the second is said of the same `subject`.
-    fn and_degree(
-        &mut self,
-        subject: Parsed,
-        compared: Parsed,
-        negated: bool,
-        depth: usize,
-    ) -> Result<Parsed, ExprError> {
-        let mark = self.mark();
-        let is_both = self.eat_word("and") || self.eat_word("but");
-        if !is_both && !self.eat_word("or") {
-            return Ok(compared);
-        }
-        let joint = if is_both { Op::And } else { Op::Or };
-        let Some(operator) = self.eat_degree().filter(|_| !negated) else {
-            self.reset(mark);
-            return Ok(compared);
-        };
-        let second = self.say(subject, Compares(operator), false, depth)?;
-        self.combine(joint, compared, second)
     }
 
     fn after_has(&mut self, left: Parsed, negated: bool, depth: usize) -> Result<Parsed, ExprError> {
@@ -186,9 +167,9 @@ impl Parser<'_> {
             return self.say(left, Compares(Op::Contains), negated, depth);
         }
         if ["reached", "exceeded"].iter().any(|verb| self.at_word(verb)) {
-            let operator = if self.at_word("reached") { Op::GreaterOrEqual } else { Op::Greater };
+            let says = if self.at_word("reached") { Says::Reaches } else { Compares(Op::Greater) };
             self.advance();
-            return self.say(left, Compares(operator), negated, depth);
+            return self.say(left, says, negated, depth);
         }
         if self.eat_phrase("nothing in it") {
             return self.say(left, Tests(Test::Empty), negated, depth);
@@ -199,20 +180,14 @@ impl Parser<'_> {
 
     /// `more than 3 items`, and `items` alone.
     fn count_items(&mut self, left: Parsed, negated: bool, depth: usize) -> Result<Parsed, ExprError> {
-        let operator = match self.eat_degree() {
-            Some(operator) => operator,
-            None if self.eat_phrase("exactly") || matches!(self.next.token, Token::Number(_)) => Op::Equal,
-            None if self.at_one_of(ITEMS) => {
-                self.eat_items()?;
-                return self.say(left, Tests(Test::Empty), !negated, depth);
-            }
-            None => return Err(self.error("expected `more than`, `at least`, … and a number of items after `has`")),
+        if self.eat_one_of(ITEMS) {
+            return self.say(left, Tests(Test::Empty), !negated, depth);
+        }
+        let Some((operator, number)) = self.number_of_items(depth)? else {
+            return Err(self.error("expected `more than`, `at least`, … and a number of items after `has`"));
         };
-        let right = self.binary(COMPARISON, depth + 1)?;
-        self.eat_items()?;
-        let (span, height) = (left.expr.span, left.height + 1);
-        let length = self.node(ExprKind::Length(Box::new(left.expr)), span, height)?;
-        let counted = self.combine(operator, length, right)?;
+        let length = self.length_of(left)?;
+        let counted = self.combine(operator, length, number)?;
         if negated { self.negate(counted) } else { Ok(counted) }
     }
 
@@ -223,7 +198,8 @@ impl Parser<'_> {
 
     /// `at least`, `more than`, `less than or equal to`, ….
     pub(super) fn eat_degree(&mut self) -> Option<Op> {
-        self.says_older = ["older", "younger"].iter().any(|word| self.at_word(word));
+        self.says_older = self.at_one_of("older younger");
+        self.says_longer = self.at_one_of("longer shorter");
         if let Some((words, operator)) = COMPARATIVES.iter().find(|(words, _)| self.at_word(words)) {
             let than = format!("{words} than");
             if self.eat_phrase(&than) {
@@ -249,13 +225,19 @@ impl Parser<'_> {
     }
 
     /// Joins `left` with what is said of it, which is still to be read.
-    fn say(&mut self, left: Parsed, says: Says, negated: bool, depth: usize) -> Result<Parsed, ExprError> {
+    pub(super) fn say(&mut self, left: Parsed, says: Says, negated: bool, depth: usize) -> Result<Parsed, ExprError> {
         let compared = match says {
             Tests(test) | TestsNot(test) => {
                 let span = left.expr.span.to(self.span(self.end, self.end));
                 let negated = negated != matches!(says, TestsNot(_));
-                let kind = ExprKind::Test { subject: Box::new(left.expr), test, negated };
-                return self.node(kind, span, left.height + 1);
+                let is_nothing = negated == (test == Test::Provided);
+                let again = (is_nothing && self.in_sentence() && self.at_word("or")).then(|| left.expr.clone());
+                let height = left.height + 1;
+                let tested = self.node(ExprKind::Test { subject: Box::new(left.expr), test, negated }, span, height)?;
+                return match again {
+                    Some(expr) => self.or_nothing(Parsed { expr, height: left.height }, tested),
+                    None => Ok(tested),
+                };
             }
             Says::Is(truth) => {
                 let start = self.text[..self.end].trim_end_matches(char::is_alphabetic).len();
@@ -264,11 +246,15 @@ impl Parser<'_> {
                 return self.combine(operator, left, Parsed { expr: right, height: 1 });
             }
             Says::Between => {
+                let years = is_age(&left.expr);
                 let low = self.binary(COMPARISON, depth + 1)?;
+                self.eat_unit_of(&low.expr, years)?;
                 if !self.eat_word("and") && !self.eat_word("to") {
                     return Err(self.error("expected `and` and the larger number after `between`"));
                 }
                 let high = self.binary(COMPARISON, depth + 1)?;
+                self.eat_unit_of(&high.expr, years)?;
+                self.eat_inclusive();
                 let again = Parsed { expr: left.expr.clone(), height: left.height };
                 let least = self.combine(Op::GreaterOrEqual, left, low)?;
                 let most = self.combine(Op::LessOrEqual, again, high)?;
@@ -282,17 +268,27 @@ impl Parser<'_> {
                 let left = if any_case { lowercase(left) } else { left };
                 self.any_of(operator, left, right, any_case)?
             }
+            Says::Reaches => {
+                let operator = self.reached()?;
+                return self.say(left, Compares(operator), negated, depth);
+            }
             Compares(operator) => {
-                let right = self.right_side(operator, depth)?;
-                let is_number = matches!(right.expr.kind, ExprKind::Literal(Value::Int(_) | Value::Float(_)));
-                if is_number {
-                    self.eat_unit()?;
-                }
+                let was_degree = std::mem::replace(&mut self.in_degree, is_order(operator));
+                let right = self.right_side(operator, depth);
+                self.in_degree = was_degree;
+                let right = right?;
+                let years = is_age(&left.expr);
+                self.eat_unit_of(&right.expr, years)?;
                 let degree = if operator == Op::Equal { self.eat_or_degree() } else { None };
                 // `200 or more euros`.
-                if is_number && degree.is_some() {
-                    self.eat_unit()?;
+                if degree.is_some() {
+                    self.eat_unit_of(&right.expr, years)?;
                 }
+                let is_number = is_number(&right.expr);
+                if degree.is_some() && self.any_case {
+                    return Err(self.error("words have no order; compare with a number, a date or a time"));
+                }
+                let left = if is_number && self.eat_length() { self.length_of(left)? } else { left };
                 let operator = degree.unwrap_or(operator);
                 // What lists several is one of them.
                 let operator = if operator == Op::Equal && self.listed { Op::In } else { operator };
@@ -306,36 +302,6 @@ impl Parser<'_> {
             }
         };
         if negated { self.negate(compared) } else { Ok(compared) }
-    }
-
-    /// Whether a `%` comes that measures: in a sentence, with nothing after it that could be divided by.
-    pub(super) fn at_percent(&self) -> bool {
-        let after = || next_token(self.text, self.next.end).token;
-        self.in_sentence()
-            && matches!(self.next.token, Token::Symbol("%"))
-            && !matches!(after(), Token::Number(_) | Token::Reference(_) | Token::Symbol("("))
-    }
-
-    /// What is counted or measured, which changes nothing: `20 euros`, `50%`, `18 years old`. An age in days is an error.
-    fn eat_unit(&mut self) -> Result<(), ExprError> {
-        if self.at_percent() || self.at_money() {
-            self.advance();
-            return Ok(());
-        }
-        let counts_age = self.at_one_of(AGES);
-        if self.eat_one_of(UNITS) || (counts_age && self.eat_one_of(AGES)) {
-            let is_age = counts_age && (self.at_word("old") || self.says_older);
-            if is_age || self.at_word("ago") {
-                return Err(self.error("an age is not computed; compare a date with a date"));
-            }
-            let _ = self.eat_word("old");
-        }
-        Ok(())
-    }
-
-    /// Whether a sign of money comes: `200 €`, `€200`.
-    pub(super) fn at_money(&self) -> bool {
-        self.in_sentence() && matches!(self.next.token, Token::Bad(_)) && is_one_of(MONEY, self.word())
     }
 
     /// `ignoring case`, with or without a comma in front of it.
@@ -367,6 +333,10 @@ impl Parser<'_> {
         let kind = ExprKind::Unary(UnaryOperator::Not, Box::new(said.expr));
         self.node(kind, self.span(start, self.end), 2).map(Some)
     }
+}
+
+fn is_order(operator: Op) -> bool {
+    matches!(operator, Op::Less | Op::LessOrEqual | Op::Greater | Op::GreaterOrEqual)
 }
 
 fn or_the_same(operator: Op) -> Op {

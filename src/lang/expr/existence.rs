@@ -46,25 +46,42 @@ impl Parser<'_> {
             let _ = self.eat_word("yet");
             return if is_given { self.test(subject, Test::Provided, true).map(Some) } else { Ok(None) };
         }
-        let Some((_, test)) = BEGINNINGS.iter().find(|(words, _)| self.eat_phrase(words)) else { return Ok(None) };
+        let begun = BEGINNINGS.iter().find(|(words, _)| self.eat_phrase(words));
+        let (test, contracted) = match begun {
+            Some((_, test)) => (*test, false),
+            None => {
+                // `there aren't any $rooms`
+                let verb = if self.eat_word("there") { self.at_negation() } else { None };
+                let test = match verb {
+                    Some("is" | "was") => Test::Provided,
+                    Some("are" | "were") => Test::Empty,
+                    _ => return Ok(None),
+                };
+                self.advance();
+                (test, true)
+            }
+        };
         let _ = ["still", "already", "now", "also"].iter().any(|word| self.eat_word(word));
-        if let Some(operator) = self.eat_degree() {
-            let number = self.binary(COMPARISON, depth + 1)?;
-            self.eat_items()?;
-            let subject = if self.eat_word("in") || self.eat_word("on") { self.variable()? } else { None };
-            let Some(subject) = subject else { return Ok(None) };
-            let (span, height) = (subject.expr.span, subject.height + 1);
-            let length = self.node(ExprKind::Length(Box::new(subject.expr)), span, height)?;
+        if !contracted && let Some((operator, number)) = self.number_of_items(depth)? {
+            let Some(subject) = self.inside()? else { return Ok(None) };
+            let length = self.length_of(subject)?;
             return self.combine(operator, length, number).map(Some);
         }
-        let negated = self.eat_word("no") || self.eat_word("not");
+        let negated = contracted || self.eat_word("no") || self.eat_word("not");
         let _ = ["a", "an", "any", "some", "the"].iter().any(|word| self.eat_word(word));
-        let Some(subject) = self.variable()? else { return Ok(None) };
+        // `there are no items in $cart`
+        let counts = test == Test::Empty && self.eat_items().is_ok();
+        let Some(subject) = (if counts { self.inside()? } else { self.variable()? }) else { return Ok(None) };
         let _ = ["yet", "left", "now", "already"].iter().any(|word| self.eat_word(word));
-        self.test(subject, *test, negated != (*test == Test::Empty)).map(Some)
+        self.test(subject, test, negated != (test == Test::Empty)).map(Some)
     }
 
-    fn variable(&mut self) -> Result<Option<Parsed>, ExprError> {
+    /// `in $cart`.
+    fn inside(&mut self) -> Result<Option<Parsed>, ExprError> {
+        if self.eat_word("in") || self.eat_word("on") { self.variable() } else { Ok(None) }
+    }
+
+    pub(super) fn variable(&mut self) -> Result<Option<Parsed>, ExprError> {
         let start = self.next.start;
         let Token::Reference(reference) = self.next.token.clone() else { return Ok(None) };
         self.advance();

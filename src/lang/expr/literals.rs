@@ -1,12 +1,14 @@
-//! The literals of expressions: numbers, quoted texts with references in them, words that stand for a value.
+//! The literals of expressions: numbers, dates, quoted texts with references in them, words that stand for a value, lists
+//! and maps.
 
 use std::sync::Arc;
 
-use crate::expr::lexer::{next_token, number_word, read_number, scan_thousands};
+use crate::expr::lexer::{Lexed, Token, next_token, number_word, read_number, scan_thousands};
+use crate::expr::names::continues_name;
 use crate::expr::parser::{ExprError, Parsed, Parser};
 use crate::expr::template::{Part, scan_text};
-use crate::expr::tree::{Expr, ExprKind};
-use crate::value::Value;
+use crate::expr::tree::{BinaryOperator, Expr, ExprKind};
+use crate::value::{Value, is_date};
 
 impl Parser<'_> {
     /// A number; outside of brackets `20,000` is one.
@@ -21,11 +23,114 @@ impl Parser<'_> {
             let n_digits = self.text[end + 1..].bytes().take_while(u8::is_ascii_digit).count();
             end += if n_digits > 0 { n_digits + 1 } else { 0 };
         }
-        let Some(value) = read_number(&self.text[start..end].replace(',', "")) else {
+        if let Some(date) = self.date_in_words()? {
+            return Ok(date);
+        }
+        let Some(mut value) = read_number(&self.text[start..end].replace(',', "")) else {
             return Err(self.error("number is too large"));
         };
+        // More than `20k`; the text `4K` by itself may be anything.
+        let rest = &self.text[end..];
+        let is_thousands = self.in_degree && self.in_sentence() && rest.starts_with(['k', 'K']);
+        if is_thousands && !rest[1..].starts_with(continues_name) {
+            end += 1;
+            value = match value {
+                Value::Int(number) => number.checked_mul(1000).map_or(Value::Float(number as f64 * 1000.0), Value::Int),
+                Value::Float(number) => Value::Float(number * 1000.0),
+                other => other,
+            };
+        }
         self.reset((next_token(self.text, end), end));
-        self.node(ExprKind::Literal(value), self.span(start, end), 1)
+        let number = self.node(ExprKind::Literal(value), self.span(start, end), 1)?;
+        // `75% of $policy.value`
+        if self.at_percent() {
+            let mark = self.mark();
+            self.advance();
+            if self.eat_word("of")
+                && let Some(whole) = self.variable()?
+            {
+                let hundred = self.node(ExprKind::Literal(Value::Int(100)), whole.expr.span, 1)?;
+                let product = self.combine(BinaryOperator::Multiply, whole, number)?;
+                let mut part = self.combine(BinaryOperator::Divide, product, hundred)?;
+                part.expr.span = self.span(start, self.end);
+                return Ok(part);
+            }
+            self.reset(mark);
+        }
+        Ok(number)
+    }
+
+    /// `half of $rounds`, `twice $price`.
+    pub(super) fn part_of(&mut self) -> Result<Option<Parsed>, ExprError> {
+        const PARTS: [(&str, BinaryOperator); 3] = [
+            ("half of", BinaryOperator::Divide),
+            ("half", BinaryOperator::Divide),
+            ("twice", BinaryOperator::Multiply),
+        ];
+        if !self.in_sentence() || !self.at_one_of("half twice") {
+            return Ok(None);
+        }
+        let (mark, start) = (self.mark(), self.next.start);
+        let part = PARTS.iter().find(|(words, _)| self.eat_phrase(words));
+        let Some((_, operator)) = part else { return Ok(None) };
+        let _ = self.eat_word("the");
+        let Some(whole) = self.variable()? else {
+            self.reset(mark);
+            return Ok(None);
+        };
+        let two = self.node(ExprKind::Literal(Value::Int(2)), whole.expr.span, 1)?;
+        let mut part = self.combine(*operator, whole, two)?;
+        part.expr.span = self.span(start, self.end);
+        Ok(Some(part))
+    }
+
+    /// `1 May 2026`, `June 1, 2026`, where something is compared with it as earlier or later.
+    pub(super) fn date_in_words(&mut self) -> Result<Option<Parsed>, ExprError> {
+        let start = self.next.start;
+        let is_wanted = self.in_degree && self.in_sentence();
+        let Some((date, length)) = is_wanted.then(|| read_date(&self.text[start..])).flatten() else { return Ok(None) };
+        let end = start + length;
+        self.reset((next_token(self.text, end), end));
+        self.node(ExprKind::Literal(Value::from(date)), self.span(start, end), 1).map(Some)
+    }
+
+    pub(super) fn list(&mut self, depth: usize) -> Result<Parsed, ExprError> {
+        let start = self.next.start;
+        self.advance();
+        self.n_brackets += 1;
+        let (mut items, mut height) = (Vec::new(), 0);
+        while !self.eat_symbol("]") {
+            let item = self.binary(0, depth + 1)?;
+            height = height.max(item.height);
+            items.push(item.expr);
+            if !self.eat_symbol(",") && self.next.token != Token::Symbol("]") {
+                return Err(self.error("expected `,` or `]`"));
+            }
+        }
+        self.n_brackets -= 1;
+        self.node(ExprKind::List(items), self.span(start, self.end), height + 1)
+    }
+
+    pub(super) fn map(&mut self, depth: usize) -> Result<Parsed, ExprError> {
+        let start = self.next.start;
+        self.advance();
+        self.n_brackets += 1;
+        let (mut members, mut height) = (Vec::new(), 0);
+        while !self.eat_symbol("}") {
+            let Token::Str(key) = self.next.token.clone() else { return Err(self.error("expected a key in quotes")) };
+            self.advance();
+            if !self.eat_symbol(":") {
+                return Err(self.error("expected `:` after the key"));
+            }
+            let value = self.binary(0, depth + 1)?;
+            height = height.max(value.height);
+            members.push((key, value.expr));
+            if !self.eat_symbol(",") && self.next.token != Token::Symbol("}") {
+                return Err(self.error("expected `,` or `}`"));
+            }
+        }
+        self.n_brackets -= 1;
+        self.node(ExprKind::Map(members), self.span(start, self.end), height + 1)
     }
 
     /// A quoted text; `{$name}` in it stands for a value.
@@ -60,4 +165,50 @@ impl Parser<'_> {
                 .ok_or_else(|| self.error("expected a value; write a variable with `$`, text in quotes")),
         }
     }
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// A date with its month as a word and its year, at the beginning of `text`: as `2026-05-01`, and its length.
+pub(crate) fn read_date(text: &str) -> Option<(String, usize)> {
+    let tokens = || {
+        let mut at = next_token(text, 0);
+        std::iter::from_fn(move || {
+            let next = next_token(text, at.end);
+            Some(std::mem::replace(&mut at, next))
+        })
+    };
+    let word = |lexed: &Lexed| text[lexed.start..lexed.end].to_lowercase();
+    // `1st` is a number and a word to the lexer; a comma stands before the year.
+    let is_filler = |lexed: &Lexed| matches!(word(lexed).as_str(), "st" | "nd" | "rd" | "th" | "of" | ",");
+    let mut parts = tokens().filter(|lexed| !is_filler(lexed)).take(3);
+    let (first, second, year) = (parts.next()?, parts.next()?, parts.next()?);
+    let month = |lexed: &Lexed| {
+        let name = word(lexed);
+        let is_it = |known: &&str| **known == name || (name.len() >= 3 && known.starts_with(&name));
+        MONTHS.iter().position(|known| is_it(&known)).filter(|_| lexed.token == Token::Word)
+    };
+    let number = |lexed: &Lexed| match lexed.token {
+        Token::Number(Value::Int(number)) => Some(number),
+        _ => None,
+    };
+    let (day, month) = match month(&first) {
+        Some(month) => (number(&second)?, month),
+        None => (number(&first)?, month(&second)?),
+    };
+    let date = format!("{:04}-{:02}-{day:02}", number(&year)?, month + 1);
+    (is_date(&date) && year.end - year.start == 4).then_some((date, year.end))
 }

@@ -9,6 +9,8 @@ mod english;
 mod existence;
 pub(crate) mod lexer;
 mod literals;
+mod measures;
+mod more;
 mod names;
 mod parser;
 mod plural;
@@ -17,8 +19,11 @@ mod text;
 mod tree;
 
 pub(crate) use crate::expr::alternatives::bare_text;
-pub(crate) use crate::expr::comparisons::{ACTION_VERBS, AGES, ANY_CASE, EXISTENCE, condition_words, is_one_of};
+pub(crate) use crate::expr::comparisons::{
+    ACTION_VERBS, AGES, ANY_CASE, EXISTENCE, MOMENTS, condition_words, is_one_of,
+};
 pub use crate::expr::lexer::{number_word, read_number};
+pub(crate) use crate::expr::literals::read_date;
 pub use crate::expr::names::{
     LAST_CALL_FAILED, begins_name, check_event_name, continues_name, identifier, scan_name, scan_reference,
 };

@@ -138,8 +138,13 @@ pub(super) struct Parser<'a> {
     pub(super) listed: bool,
     /// Whether it has a text without quotes, which is compared in any case.
     pub(super) any_case: bool,
-    /// Whether the degree that was read last is an age: `older than`.
+    /// Whether the degree that was read last is an age (`older than`), or a length (`longer than`).
     pub(super) says_older: bool,
+    pub(super) says_longer: bool,
+    /// Whether more or less than what comes is asked for: `20k` is a number there.
+    pub(super) in_degree: bool,
+    /// Whether the verb that comes is said of several variables: `both $a and $b contain "x"`.
+    pub(super) is_plural: bool,
     /// What joins several there.
     pub(super) joint: &'static str,
 }
@@ -157,6 +162,9 @@ const WORD_OPERATORS: [(&str, BinaryOperator, u8); 4] = [
     ("divided", BinaryOperator::Divide, PRODUCT),
     ("multiplied", BinaryOperator::Multiply, PRODUCT),
 ];
+/// What turns a whole condition round, as `not` does.
+const NOT_THE_CASE: [&str; 3] = ["it is not the case that", "it is not true that", "it isn't true that"];
+
 const SUM: u8 = 5;
 const PRODUCT: u8 = 6;
 const SIGN: u8 = 7;
@@ -175,6 +183,9 @@ impl<'a> Parser<'a> {
             listed: false,
             any_case: false,
             says_older: false,
+            says_longer: false,
+            in_degree: false,
+            is_plural: false,
             joint: "or",
         }
     }
@@ -334,6 +345,9 @@ impl<'a> Parser<'a> {
                 if let Some(chained) = self.parse_chained(&left, depth)? {
                     left = chained;
                 }
+                while let Some(joined) = self.say_more(&left, power, depth)? {
+                    left = joined;
+                }
                 if self.at_comparison() {
                     return Err(self.error("comparisons can't be chained; join two with `and`"));
                 }
@@ -343,7 +357,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn peek_operator(&self) -> Option<(BinaryOperator, u8)> {
+    pub(super) fn peek_operator(&self) -> Option<(BinaryOperator, u8)> {
         if let Token::Symbol(symbol) = self.next.token {
             return match symbol {
                 "&&" => Some((BinaryOperator::And, AND)),
@@ -375,6 +389,14 @@ impl<'a> Parser<'a> {
             return Err(self.error("expected a variable after `the`"));
         }
         let start = self.next.start;
+        if self.in_sentence() && NOT_THE_CASE.iter().any(|words| self.eat_phrase(words)) {
+            let operand = self.binary(NOT, depth + 1)?;
+            if self.peek_operator().is_some() {
+                return Err(self.error("write brackets around what is not the case"));
+            }
+            expect_condition(&operand.expr)?;
+            return self.negate(operand);
+        }
         if self.eat_word("not") {
             let operand = self.binary(NOT, depth + 1)?;
             expect_condition(&operand.expr)?;
@@ -420,6 +442,10 @@ impl<'a> Parser<'a> {
         if self.at_money() && matches!(next_token(self.text, self.next.end).token, Token::Number(_)) {
             self.advance();
         }
+        let part = self.part_of()?;
+        if let Some(special) = if part.is_some() { part } else { self.date_in_words()? } {
+            return Ok(special);
+        }
         let start = self.next.start;
         let kind = match self.next.token.clone() {
             Token::Number(_) => return self.number(),
@@ -444,44 +470,5 @@ impl<'a> Parser<'a> {
         }
         inner.expr.span = self.span(start, self.end);
         Ok(inner)
-    }
-
-    fn list(&mut self, depth: usize) -> Result<Parsed, ExprError> {
-        let start = self.next.start;
-        self.advance();
-        self.n_brackets += 1;
-        let (mut items, mut height) = (Vec::new(), 0);
-        while !self.eat_symbol("]") {
-            let item = self.binary(0, depth + 1)?;
-            height = height.max(item.height);
-            items.push(item.expr);
-            if !self.eat_symbol(",") && self.next.token != Token::Symbol("]") {
-                return Err(self.error("expected `,` or `]`"));
-            }
-        }
-        self.n_brackets -= 1;
-        self.node(ExprKind::List(items), self.span(start, self.end), height + 1)
-    }
-
-    fn map(&mut self, depth: usize) -> Result<Parsed, ExprError> {
-        let start = self.next.start;
-        self.advance();
-        self.n_brackets += 1;
-        let (mut members, mut height) = (Vec::new(), 0);
-        while !self.eat_symbol("}") {
-            let Token::Str(key) = self.next.token.clone() else { return Err(self.error("expected a key in quotes")) };
-            self.advance();
-            if !self.eat_symbol(":") {
-                return Err(self.error("expected `:` after the key"));
-            }
-            let value = self.binary(0, depth + 1)?;
-            height = height.max(value.height);
-            members.push((key, value.expr));
-            if !self.eat_symbol(",") && self.next.token != Token::Symbol("}") {
-                return Err(self.error("expected `,` or `}`"));
-            }
-        }
-        self.n_brackets -= 1;
-        self.node(ExprKind::Map(members), self.span(start, self.end), height + 1)
     }
 }

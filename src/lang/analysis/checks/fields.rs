@@ -1,15 +1,17 @@
-//! Fields that the result of a call is not declared to have: `$booking.statte`, where `desk.find` gives a `state`.
+//! Fields that the result of a call is not declared to have: `$booking.statte`, where `desk.find` gives a `state`; and records
+//! that are compared with a text.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::analysis::checks::lines::{compared_with, conditions, without_case};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::Spelling;
-use crate::expr::{ExprKind, scan_reference};
+use crate::expr::{BinaryOperator as Op, EXISTENCE, Expr, ExprKind, scan_reference};
 use crate::lower::Fields;
 use crate::program::{Agent, CallSite, Mode, Playbook, Program, Returned, StepKind};
 use crate::span::Span;
-use crate::value::{PathStep, Value};
+use crate::value::{PathStep, Reference, Value};
 
 /// Adds a warning for each that is nearly the name of one that is declared. A result may have more fields than were declared,
 /// so a name that is like none of them is no finding.
@@ -37,6 +39,79 @@ pub(super) fn check_fields(program: &Program, tools: Option<&Fields>, diagnostic
             }
         }
     }
+}
+
+/// Adds a warning for each comparison of a record with a text: `$policy is not active`, where `$policy` is the result of a call
+/// and other lines read its fields.
+pub(super) fn check_records(program: &Program, tools: Option<&Fields>, diagnostics: &mut Vec<Diagnostic>) {
+    for agent in &program.agents {
+        let playbooks = || agent.playbooks.iter().map(|id| program.playbook(*id));
+        let results = call_results(program, agent);
+        let mut compared: Vec<(&Reference, &Value, Span)> =
+            playbooks().flat_map(conditions).flat_map(|(condition, _)| texts_compared(condition)).collect();
+        compared.retain(|(reference, ..)| results.contains_key(&*reference.name));
+        if compared.is_empty() {
+            continue;
+        }
+        let places = playbooks().flat_map(|playbook| {
+            playbook.steps.iter().map(|step| step.span).chain(playbook.triggers.iter().map(|trigger| trigger.span))
+        });
+        let read: Vec<_> = places.flat_map(|place| fields_in(program.sources.text(place), place)).collect();
+        let known = results_of(program, agent, tools);
+        for (reference, text, place) in compared {
+            let name = &reference.name;
+            let text = text.as_str().unwrap_or_default();
+            let is_record = read.iter().any(|(record, ..)| record == name);
+            // Whether it is found is another question (`unquoted-word`).
+            if !is_record || EXISTENCE.iter().any(|(word, _)| text.eq_ignore_ascii_case(word)) {
+                continue;
+            }
+            let fields = known.get(&**name).map(|known| &known.fields);
+            let has = |field: &str| fields.is_some_and(|fields| fields.contains(field));
+            let message = format!("`${name}` is a record with fields, and it is compared with the text \"{text}\"");
+            let warning = Diagnostic::warning("record-compared", place, message);
+            let fits = |field: &&str| has(field) || (fields.is_none() && *field != &**name);
+            let state = ["status", "state"].into_iter().find(fits).unwrap_or("status");
+            diagnostics.push(warning.with_note(match has(&text.to_lowercase()) {
+                true => format!("did you mean `${name}.{}`?", text.to_lowercase()),
+                false => format!("name the field that you mean: `${name}.{state} is \"{text}\"`"),
+            }));
+        }
+    }
+}
+
+/// The variables by themselves that a condition compares with a text, each with one of the texts.
+fn texts_compared(condition: &Expr) -> Vec<(&Reference, &Value, Span)> {
+    let mut found = Vec::new();
+    condition.for_each(&mut |expr| {
+        let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return };
+        let ExprKind::Reference(reference) = &without_case(left).kind else { return };
+        let text = compared_with(right).iter().map(without_case).find_map(|value| match &value.kind {
+            ExprKind::Literal(text @ Value::Str(_)) => Some(text),
+            _ => None,
+        });
+        found.extend(text.filter(|_| reference.path.is_empty()).map(|text| (reference, text, expr.span)));
+    });
+    found
+}
+
+/// The variables of an agent that nothing sets but calls of one playbook or tool.
+fn call_results<'a>(program: &'a Program, agent: &'a Agent) -> HashMap<&'a str, &'a str> {
+    let (mut results, mut others) = (HashMap::<&str, &str>::new(), BTreeSet::new());
+    for playbook in agent.playbooks.iter().map(|id| program.playbook(*id)) {
+        others.extend(playbook.parameters.iter().map(|parameter| &*parameter.name));
+        for step in &playbook.steps {
+            for target in step.kind.targets() {
+                let callee = if let StepKind::Call(call) = &step.kind { Some(&*call.callee) } else { None };
+                let is_same = callee.is_some_and(|callee| *results.entry(&target.name).or_insert(callee) == callee);
+                if !is_same {
+                    others.insert(&*target.name);
+                }
+            }
+        }
+    }
+    results.retain(|name, _| !others.contains(name));
+    results
 }
 
 /// What is known of a variable: what gives it, and which fields that has.

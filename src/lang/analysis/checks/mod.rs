@@ -17,7 +17,7 @@ use crate::analysis::CALL_CIRCLE;
 use crate::analysis::call_graph::{call_cycles, endless_circles};
 use crate::analysis::checks::approvals::check_approvals;
 use crate::analysis::checks::asked::check_asked;
-use crate::analysis::checks::fields::check_fields;
+use crate::analysis::checks::fields::{check_fields, check_records};
 use crate::analysis::checks::lines::check_lines;
 use crate::analysis::checks::near_calls::check_near_calls;
 use crate::analysis::checks::readings::check_readings;
@@ -77,6 +77,7 @@ pub(crate) fn check(
     check_readings(program, &mut diagnostics);
     check_near_calls(program, &mut diagnostics);
     check_fields(program, options.fields, &mut diagnostics);
+    check_records(program, options.fields, &mut diagnostics);
     diagnostics.extend(alone.iter().flat_map(|alone| alone.found.iter().cloned()));
     diagnostics
 }

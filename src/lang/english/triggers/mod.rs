@@ -18,8 +18,9 @@ use crate::english::near::{MAX_REPAIRS, by_itself, misspelt, slips, unclosed, un
 use crate::english::phrase::{Phrase, without_emphasis};
 use crate::english::reading::Surroundings;
 use crate::english::triggers::conditions::read_watched;
-use crate::english::triggers::wordings::{NEAR_ROWS, ROWS, VOCABULARY, WORDINGS, Waits, strip_group};
-use crate::english::words::scan_path;
+use crate::english::triggers::wordings::{MOMENT, NEAR_ROWS, ROWS, VOCABULARY, WORDINGS, Waits, is_group, strip_group};
+use crate::english::words::{scan_path, split_camel_case};
+use crate::expr::is_one_of;
 use crate::program::{CallName, Days, TriggerKind};
 
 /// Minutes from midnight to noon.
@@ -104,13 +105,23 @@ fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<D
     };
     if let Some(guard) = near_guard(words, around) {
         diagnostics.push(guard);
-    } else if let Some((.., note)) = NEAR_ROWS.iter().find(is_near) {
+    } else if let Some(note) = NEAR_ROWS.iter().find(is_near).map(|(.., note)| *note).or_else(|| near_moment(words)) {
         let message = "no trigger waits for this, so the classifier judges it";
-        diagnostics.push(Diagnostic::warning("nearly-understood", words.span(), message).with_note(*note));
+        diagnostics.push(Diagnostic::warning("nearly-understood", words.span(), message).with_note(note));
     } else if diagnostics.len() == n_before {
         diagnostics.extend(misspelt_trigger(words, around));
     }
     TriggerKind::Semantic
+}
+
+/// `When $deadline is over`: a moment, if the name of the variable says so.
+fn near_moment(words: Phrase<'_>) -> Option<&'static str> {
+    const MOMENTS: &str =
+        "deadline date day time due until expiry expires end ends checkout checkin appointment birthday";
+    let (target, rest) = strip_group("when", words)?.target()?;
+    let mut name = Vec::new();
+    split_camel_case(&target.name, &mut name);
+    (name.iter().any(|word| is_one_of(MOMENTS, word)) && is_group("comes_due", rest.trim())).then_some(MOMENT)
 }
 
 /// A trigger that begins as a guard does and says more, so that no call waits for it: `Before calling Refund, if $n > 200`.

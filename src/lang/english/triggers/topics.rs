@@ -24,6 +24,15 @@ const MIN_LETTERS: usize = 3;
 /// Words that stand in any sentence. The user is who speaks, not a thing.
 const PLAIN: &str = "all and any are but for has not now one the was yes you user";
 
+/// What somebody does by saying something.
+const SAYS: &str = "say says said write writes wrote ask asks asked tell tells told complain complains complained calls \
+    mentions mentioned swears swore insults thanks apologises apologizes insists demands threatens want wants refuses reports \
+    answers replies";
+
+/// How somebody feels or is.
+const FEELS: &str = "angry annoyed unhappy happy upset sad sick ill hurt injured lost worried afraid scared frustrated confused \
+    tired hungry lonely nervous impatient rude abusive drunk bored disappointed dissatisfied satisfied stressed furious";
+
 impl Topics {
     /// The variables with these names.
     pub(crate) fn new<'a>(names: impl Iterator<Item = &'a Arc<str>>) -> Topics {
@@ -61,7 +70,7 @@ impl Topics {
                 None => {
                     let named = self.named_in(clause.text, true);
                     is_open |= index > 0 && named.is_empty() && is_sentence(clause);
-                    (!named.is_empty() && speaks_of_person(clause), named)
+                    (!named.is_empty() && (speaks_of_person(clause) || is_heard(clause)), named)
                 }
             };
             // Each message is an update of it.
@@ -124,6 +133,11 @@ fn about_person(clause: Phrase<'_>) -> Option<Phrase<'_>> {
 
 fn speaks_of_person(clause: Phrase<'_>) -> bool {
     clause.words().any(|(at, _)| strip_group("people", clause.from(at)).is_some())
+}
+
+/// Whether somebody says or feels what makes it true, so that a message may tell, whatever the program calls them.
+fn is_heard(clause: Phrase<'_>) -> bool {
+    clause.words().any(|(_, word)| is_one_of(SAYS, word) || is_one_of(FEELS, word))
 }
 
 /// Whether it says something by itself, and not more of what was spoken of.

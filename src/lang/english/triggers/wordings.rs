@@ -128,12 +128,28 @@ pub(super) const NEAR: &[(&str, &str)] = &[
     ("after {number} ({without}|{of_silence})", "a time has a unit: `After 20 seconds of silence`"),
     ("[{daily}] (at|by) ({number}|noon|midnight) [{rest}]", CALENDAR),
     ("{daily} [{number}] [{rest}]", CALENDAR),
+    ("(after|before|from) {clock} [{each_day}|on {days}|(every|each) {days}|daily]", CALENDAR),
+    ("(on|at|by|in) [{clock}] [on] [the] {words} of (every|each|the) month [{rest}]", MONTHS),
+    ("(every|each|once a|once every|once per) [other] {long} [{rest}]", MONTHS),
+    ("(monthly|quarterly|yearly|annually) [{rest}]", MONTHS),
+    ("(after|{when}) [{thing}] {callable} ({fails}|{was} {called}) {times} [{rest}]", TIMES),
+    ("{when} [{thing}] {callable} {finds} {rest}", RESULT),
+    ("{when} [{the}] [{moment}] {value} (has passed|is past|has expired|expires)", MOMENT),
+    ("{when} [{the}] {moment} {value} {comes_due}", MOMENT),
     ("(on|upon) [{the}] event [{rest}]", EVENT),
     ("{when} [{the}] event [{rest}]", EVENT),
 ];
 
 const CALENDAR: &str =
     "a time of day is written `Every day at 9:00`, `On Mondays at 17:30`; or wait for periods: `Every day`";
+const MONTHS: &str =
+    "no trigger counts months: write `Every day at 9:00`, and begin the playbook with a condition on the date";
+const TIMES: &str = "no trigger counts calls: count in a playbook that waits for each, `$n_calls = $n_calls + 1`, and write \
+     `When $n_calls reaches 2`";
+const RESULT: &str = "a trigger is `After FindRooms` and nothing else; to look into the result, keep it where it is called, \
+     `$found = FindRooms($day)`, and write `When $found is empty`";
+pub(super) const MOMENT: &str = "no trigger watches the clock for a moment that a variable holds: write `Every day at 9:00`, and begin the \
+     playbook with a condition such as `If $deadline is before $today`, with `$today` from a tool";
 const EVENT: &str =
     "an event from outside has a name of letters, digits and `_`: `When the event photo_uploaded arrives`";
 
@@ -153,7 +169,7 @@ const GROUPS: Groups = &[
     ("at", "at|in|on|from"),
     ("beginning", "beginning|begining|start|startup|start-up|outset|launch|opening|begin"),
     ("of", "[of|to] [{the}] ({session}|running)"),
-    ("session", "program|session|conversation|chat|agent|call|dialogue|dialog|execution|app"),
+    ("session", "program|programme|session|conversation|chat|agent|call|dialogue|dialog|execution|app"),
     ("begins", "begins|begin|starts|start|opens|open|has begun|has started|is started|is opened"),
     ("running", "running|execution|to run|up"),
     // Silence.
@@ -199,7 +215,14 @@ const GROUPS: Groups = &[
     ("changed", "changed|updated|modified"),
     // Events from outside.
     ("arrives", "arrives|has arrived|comes|comes in|has come|happens|has happened|occurs|is received|is sent"),
+    // Moments.
+    ("moment", "date|deadline|time|day|moment|hour|appointment"),
+    ("comes_due", "is over|comes|has come|arrives|has arrived|is reached|is here|runs out|has run out"),
+    ("long", "month|months|quarter|quarters|year|years"),
     // Calls.
+    ("times", "twice|again|repeatedly|{number} times|(two|three|four|five|several) times|more than once|{nth_time}"),
+    ("nth_time", "(for the|a) (second|third|fourth|fifth) [time]"),
+    ("finds", "returns|gives|finds|returned|gave|found|has returned|has given|has found"),
     ("calling", "calling|using|running|executing|invoking|{a_call}"),
     ("a_call", "(a|each|every|any) call (of|to)"),
     ("thing", "{each}|{tool}"),
