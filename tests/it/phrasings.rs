@@ -7,6 +7,7 @@ use std::fs;
 use fastrand::Rng;
 use playhouse::lang::analysis::explain::{step_kind, trigger_kind};
 use playhouse::lang::program::{Arm, Parameter, Playbook, Program, Signature, Step, StepKind, Type};
+use playhouse::lang::span::Span;
 use playhouse::lang::{LoadOptions, Loaded, SourceText, load, wordings};
 
 use crate::golden;
@@ -166,9 +167,23 @@ fn read(family: &str, phrasing: &Phrasing<'_>) -> String {
     let n_nested = usize::from(has_children);
     let mut shown = kind(&loaded.program, playbook, step);
     let is_block = matches!(step.kind, StepKind::Branch { .. } | StepKind::Loop(_));
+    // What ends after it on the same line.
+    let end_after = |before: &Step| {
+        let next = playbook.steps.iter().find(|next| next.parent == before.parent && next.id > before.id);
+        let is_same_line = |next: &&Step| {
+            let (one, other) = (before.span.range(), next.span.range());
+            let between = one.start.min(other.start)..one.end.max(other.end);
+            !loaded.program.sources.text(Span::new(before.span.file, between.start, between.end)).contains('\n')
+        };
+        let next = next.filter(|next| !matches!(next.kind, StepKind::Branch { .. })).filter(is_same_line);
+        next.map_or_else(String::new, |next| format!(" & {}", kind(&loaded.program, playbook, next)))
+    };
+    if !is_block {
+        shown.push_str(&end_after(step));
+    }
     if is_block && step.children.len() > n_nested && !shown_child_is_ours(playbook, step) {
         let child = playbook.step(step.children[0]);
-        let _ = write!(shown, " -> {}", kind(&loaded.program, playbook, child));
+        let _ = write!(shown, " -> {}{}", kind(&loaded.program, playbook, child), end_after(child));
     }
     let after = playbook.steps.iter().find(|other| other.parent == step.parent && other.id.0 > step.id.0);
     if let Some(arm) = after.filter(|arm| matches!(arm.kind, StepKind::Branch { arm: Arm::Else, .. }))

@@ -1,13 +1,16 @@
 //! What an item of a list is read as: a line, or a branch and what it does on its own line, each by itself.
 
+use crate::english::grammar::means::Means;
+use crate::english::grammar::{Found, rows};
 use crate::english::lines::{
-    read_action, read_call_in_plain_words, read_leading_condition, strip_filler, strip_separators,
+    read_action, read_call_in_plain_words, read_leading_condition, read_quoted, strip_filler, strip_separators,
+    two_actions,
 };
 use crate::english::loops::read_line;
-use crate::english::near::{find_near, understood};
+use crate::english::near::{ENDING_VERBS, find_near, understood};
 use crate::english::phrase::Phrase;
-use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
-use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
+use crate::english::reading::{Action, End, ItemReading, Reading, Surroundings};
+use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator, is_one_of};
 use crate::program::{Arm, Returned, StepKind};
 
 /// How many places of a line are tried as the end of its condition; a bound for hostile lines only.
@@ -26,13 +29,108 @@ pub(crate) fn read_item<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> Item
     let is_known = |reading: &Reading| reading.explicit || reading.near.is_some();
     if !is_known(action.unwrap_or(&item.line)) || !is_known(&item.line) {
         let read = |changed: Phrase<'_>| understood(&read_words(changed, around));
-        item.line.near = find_near(words, &item, around, read).map(Box::new);
+        // What ends after it was understood.
+        let end = item.end.as_ref().or_else(|| item.action.as_ref()?.end.as_ref());
+        let open = end.map_or(words, |end| words.until(end.before.span().end as usize - words.start()));
+        item.line.near = find_near(open, &item, around, read).map(Box::new);
     }
     item
 }
 
 fn read_words<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> ItemReading<'a> {
-    read_branch(words, around).unwrap_or_else(|| read_line(words, around))
+    let mut item = read_branch(words, around).unwrap_or_else(|| read_line(words, around));
+    if around.has_children || matches!(item.line.kind, StepKind::Loop(_)) {
+        return item;
+    }
+    for action in [&mut item.action, &mut item.otherwise].into_iter().flatten() {
+        if let Some((reading, end)) = split_end(action.words, &action.reading, around) {
+            (action.words, action.reading, action.end) = (end.before, reading, Some(end));
+        }
+    }
+    // `Once they agree, thank them and end`: what a line that is no action begins with may be a condition.
+    let acts = !matches!(item.line.kind, StepKind::Free | StepKind::Branch { .. }) || words.begins_action();
+    match split_end(words, &item.line, around).filter(|(first, _)| acts || first.explicit) {
+        Some((reading, end)) if around.is_last => (item.line, item.end) = (reading, Some(end)),
+        // As two lines it would give those below it other ids.
+        Some((_, end)) if item.line.near.is_none() => {
+            item.line.near = Some(Box::new(two_actions(end.words, end.before.text, end.words.text)));
+        }
+        _ => {}
+    }
+    item
+}
+
+/// What is done, and the end that comes after it: `apologise, then end`, `Say "Bye" and stop`, `End with "Bye"`.
+fn split_end<'a>(words: Phrase<'a>, read: &Reading, around: Surroundings<'_>) -> Option<(Reading, End<'a>)> {
+    if read.explicit || matches!(read.kind, StepKind::Return(_) | StepKind::Branch { .. }) {
+        return None;
+    }
+    let said = rows(words, |means| means == Means::SayThenEnd).find_map(|found| match found {
+        Found::Row(_, holes) => holes.first().copied(),
+        Found::Near(..) => None,
+    });
+    if let Some(before) = said {
+        let words = words.until(before.start() - words.start()).trim();
+        let end = End { before, words, reading: Reading::new(StepKind::End, true) };
+        return Some((Reading::new(StepKind::Say { literal: Some(read_quoted(before)?) }, true), end));
+    }
+    let verbs = words.words().filter(|(at, word)| *at > 0 && is_one_of(ENDING_VERBS, word));
+    verbs.take(MAX_SPLITS).find_map(|(at, _)| {
+        let (before, is_apart) = strip_joint(words.until(at))?;
+        let reading = read_action(words.from(at), around);
+        let ends = matches!(reading.kind, StepKind::End | StepKind::Return(_) | StepKind::Break) && reading.explicit;
+        let first = ends.then(|| read_action(before, around)).filter(|first| may_end_after(before, first, is_apart))?;
+        // `Show the bus route and stop`: a word that may be one more thing.
+        let may_be_thing = words.from(at).trim_end_marks().words().count() == 1
+            && (matches!(first.kind, StepKind::Free)
+                || before.strip_any(&["tell", "inform", "show", "give"]).is_some());
+        if may_be_thing && !is_apart && !first.explicit {
+            return None;
+        }
+        Some((first, End { before, words: words.from(at), reading }))
+    })
+}
+
+/// Without the marks and words that join it to what follows; whether they keep it apart from that; none: nothing joins them.
+fn strip_joint(words: Phrase<'_>) -> Option<(Phrase<'_>, bool)> {
+    let (mut rest, mut is_apart) = (words.trim(), false);
+    loop {
+        let marks = rest.text.trim_end_matches(|c: char| matches!(c, ',' | ';' | '.' | '&' | '—' | '–') || c == ' ');
+        is_apart |= marks.len() < rest.text.len();
+        let before = rest.until(marks.len());
+        let then = before.strip_end("then");
+        is_apart |= then.is_some();
+        match then.or_else(|| before.strip_end("and")) {
+            Some(next) => rest = next,
+            None => return (before.text.len() < words.trim().text.len()).then_some((before, is_apart)),
+        }
+    }
+}
+
+/// Whether an end that follows `before` comes after it, and is no part of it: not so in `Tell them how to save and exit`,
+/// `Ask for the start and end`.
+fn may_end_after(before: Phrase<'_>, reading: &Reading, is_apart: bool) -> bool {
+    const CONDITIONS: &str = "if when whenever once unless until while";
+    const CLAUSES: &str = "how whether that what which who can could may might should must will would or between";
+    const SOMEBODY: &str = "the them him her a an my our their your this that everyone everybody";
+    const BEGINNINGS: &str = "start begin beginning stop";
+    if reading.explicit {
+        return true;
+    }
+    let words: Vec<&str> = before.words().map(|(_, word)| word).collect();
+    let is_clause = |at: usize| {
+        let to = is_one_of("to", words[at]) && !words.get(at + 1).is_some_and(|next| is_one_of(SOMEBODY, next));
+        to || is_one_of(CLAUSES, words[at])
+    };
+    if before.is_empty() || words.iter().any(|word| is_one_of(CONDITIONS, word)) {
+        return false;
+    }
+    let is_one_thing = || {
+        (0..words.len()).any(is_clause)
+            || words.last().is_some_and(|last| is_one_of(BEGINNINGS, last))
+            || matches!(&reading.kind, StepKind::Ask { targets } if targets.is_empty())
+    };
+    is_apart && !words.iter().any(|word| is_one_of("to how", word)) || !is_one_thing()
 }
 
 /// What follows `Always`, with which an author says that a line must be done.
@@ -89,7 +187,7 @@ fn read_branch<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemRea
             return Some(ItemReading::line(branch));
         }
         let reading = read_action(rest, around);
-        return Some(ItemReading { line: branch, action: action(line, rest, reading, around), otherwise: None });
+        return Some(ItemReading::branch(branch, action(line, rest, reading, around), None));
     }
     for (words, holds) in IFS {
         let Some(rest) = line.strip(words).filter(|rest| rest.strip("of").is_none()) else { continue };
@@ -130,8 +228,8 @@ fn read_condition_at_end<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Opti
     }
     let condition = Some(if holds { condition } else { negated(condition) });
     let branch = Reading::new(StepKind::Branch { arm: Arm::If, condition }, true);
-    let action = Some(Action { condition: head, words, reading }).filter(|action| action.reading.explicit)?;
-    Some(ItemReading { line: branch, action: Some(action), otherwise })
+    let action = Some(Action::new(head, words, reading)).filter(|action| action.reading.explicit)?;
+    Some(ItemReading::branch(branch, Some(action), otherwise))
 }
 
 /// What is done in the other arm, where only its value stands there: `Return 1 if $x is empty, otherwise 2`.
@@ -188,24 +286,33 @@ fn read_condition<'a>(
             // `If $x is "a", "b" or "c"`: what follows the comma still belongs to the condition.
             if !(goes_on && !reading.explicit && matches!(reading.kind, StepKind::Free | StepKind::Say { .. })) {
                 let action = action(line, words, reading, around);
-                return ItemReading { line: branch(Some(condition)), action, otherwise };
+                return ItemReading::branch(branch(Some(condition)), action, otherwise);
             }
         }
     }
     let (rest, otherwise) = split_otherwise(rest, around);
     let action = find_action(rest, around).and_then(|(words, reading)| action(line, words, reading, around));
     let otherwise = otherwise.filter(|_| action.is_some());
-    ItemReading { line: branch(None), action, otherwise }
+    ItemReading::branch(branch(None), action, otherwise)
 }
 
 /// What stands before `, otherwise …` or `; else …` on the same line, and that as an arm of its own.
 fn split_otherwise<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> (Phrase<'a>, Option<Action<'a>>) {
     let ends_before = |at: usize| words.text[..at].trim_end().ends_with([',', ';', '.', '—', '–']);
-    let mut arms = words.words().filter_map(|(at, _)| {
+    // `then End else Say "x"`: without a mark each side must be an action, and one of them exact.
+    let parts_actions = |at: usize, length: usize| {
+        let (before, after) = (words.until(at).trim(), strip_separators(words.from(at + length).trim()));
+        let before = before.find_word("then").map_or(before, |then| before.from(then + "then".len()).trim());
+        let acts = |words: Phrase<'_>| (words.begins_action(), read_action(words, around).explicit);
+        let ((begins, exact), (other_begins, other_exact)) = (acts(before), acts(after));
+        (begins || exact) && (other_begins || other_exact) && (exact || other_exact)
+    };
+    let arms = words.words().filter_map(|(at, _)| {
         let length = ["otherwise", "else", "if not"].iter().find(|arm| words.from(at).strip(arm).is_some())?.len();
         Some((at, length))
     });
-    let Some((at, length)) = arms.find(|(at, _)| ends_before(*at)).filter(|_| !around.has_children) else {
+    let ends = |&(at, length): &(usize, usize)| ends_before(at) || parts_actions(at, length);
+    let Some((at, length)) = arms.take(MAX_SPLITS).find(ends).filter(|_| !around.has_children) else {
         return (words, None);
     };
     let rest = strip_separators(words.from(at + length).trim());
@@ -214,14 +321,14 @@ fn split_otherwise<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> (Phrase<'
     }
     let before = words.until(words.text[..at].trim_end_matches([',', ';', '.', '—', '–', ' ']).len());
     let condition = words.from(at).until(length);
-    (before, Some(Action { condition, words: rest, reading: read_action(rest, around) }))
+    (before, Some(Action::new(condition, rest, read_action(rest, around))))
 }
 
 /// The action as a line of its own; none where it only says that the nested items are what is to be done.
 fn action<'a>(line: Phrase<'a>, words: Phrase<'a>, reading: Reading, around: Surroundings<'_>) -> Option<Action<'a>> {
     let is_filler = around.has_children && matches!(reading.kind, StepKind::Free) && is_filler(words);
     let head = line.until(words.start() - line.start());
-    (!is_filler).then(|| Action { condition: strip_end_separators(head), words, reading })
+    (!is_filler).then(|| Action::new(strip_end_separators(head), words, reading))
 }
 
 /// `do the following:`, `proceed as follows`.

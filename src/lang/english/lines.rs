@@ -6,16 +6,16 @@
 use std::sync::Arc;
 
 use crate::english::calls::{read_call, read_call_of};
-use crate::english::choices::type_in_words;
-use crate::english::grammar::people::strip_partner;
-use crate::english::grammar::rules::{Change, Means};
+use crate::english::grammar::means::{Change, Means};
+use crate::english::grammar::rules::Rule;
+use crate::english::grammar::time::says_when;
 use crate::english::grammar::{Found, rows};
-use crate::english::phrase::{Mention, Phrase};
+use crate::english::phrase::Phrase;
+use crate::english::questions::{read_ask, read_asking};
 use crate::english::reading::{Near, Reading, Surroundings};
-use crate::english::words::split_camel_case;
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
-use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text};
-use crate::program::{Argument, Returned, StepKind, Target, Type};
+use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text, is_one_of};
+use crate::program::{Argument, Returned, StepKind, Target};
 use crate::value::{Reference, Value};
 
 /// What follows a word that only joins a line to the one before it, or asks for it: `then`, `please`.
@@ -39,11 +39,6 @@ pub(super) fn read_action(line: Phrase<'_>, around: Surroundings<'_>) -> Reading
         .or_else(|| read_rows(line, around))
         .or_else(|| read_ask(line, around))
         .unwrap_or_else(Reading::free)
-}
-
-/// A question with its variables, before its words are taken for something else.
-fn read_asking(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
-    read_ask(line, around).filter(|reading| !reading.kind.targets().is_empty())
 }
 
 /// The first row of the grammar, but for loops, that the line has a sense by.
@@ -74,9 +69,22 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
         Means::EndPlaybook => exact(StepKind::Return(Returned::Nothing)),
         Means::Break => exact(StepKind::Break),
         Means::Continue => exact(StepKind::Continue),
+        Means::ContinueWith => {
+            let word = holes.first()?.trim_end_marks().text;
+            let is_round = around.rounds.iter().any(|name| name.eq_ignore_ascii_case(word));
+            is_round.then(|| Reading::new(StepKind::Continue, true))
+        }
         Means::Assign | Means::SetTo => read_assign(target(0)?, *holes.get(1)?, means == Means::SetTo, around),
         Means::AssignInWords => Some(Reading::new(StepKind::Assign { target: target(0)?, value: None }, false)),
-        Means::Store => set(target(1)?, holes.first()?.expr()?),
+        Means::Store => {
+            let (target, value) = (target(1)?, holes.first()?.expr()?);
+            // `Put $x in $list`: what a list holds stays in it.
+            match line.strip("put").filter(|_| around.held.lists.contains(&target.name)) {
+                Some(_) => item_of(target, value, around),
+                None => set(target, value),
+            }
+        }
+        Means::Truth => set(target(0)?, holes.get(1)?.condition()?),
         Means::Append | Means::AppendTexts => {
             let items: Vec<Expr> = holes.first()?.listed_values()?.into_iter().map(|(_, value)| value).collect();
             if means == Means::AppendTexts && !items.iter().all(is_text) {
@@ -97,15 +105,25 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
             }
             // What is in it decides whether this is a sum or one more item.
             if adds && matches!(value.kind, ExprKind::Reference(_)) {
-                return None;
+                return around.held.lists.contains(&target.name).then(|| item_of(target, value, around))?;
             }
             let value = changed(&target, change, value);
             set(target, value)
         }
         Means::Step(change) => {
             let target = target(0)?;
-            let one = Expr { kind: ExprKind::Literal(Value::Int(1)), span: target.span };
-            let value = changed(&target, change, one);
+            let by = if matches!(change, Change::Multiply | Change::Divide) { 2 } else { 1 };
+            let by = Expr { kind: ExprKind::Literal(Value::Int(by)), span: target.span };
+            let value = changed(&target, change, by);
+            set(target, value)
+        }
+        Means::Percent(change) => {
+            let (first, second) = (*holes.first()?, *holes.get(1)?);
+            let is_first =
+                line.text[first.start() - line.start() + first.text.len()..].trim_start().starts_with(['%', 'p']);
+            let (target, percent) = if is_first { (second, first) } else { (first, second) };
+            let target = target.target()?.0;
+            let value = changed(&target, Change::Multiply, part(percent.expr()?, change)?);
             set(target, value)
         }
         Means::Keep => {
@@ -116,7 +134,16 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
             }
             Some(keep(read_action(line, around), target))
         }
-        Means::CallInSentence => read_call(*holes.get(1)?, None, around),
+        Means::CallInSentence => {
+            let call = *holes.get(1)?;
+            // `Find the open $orders of the user with GetOrders($id)`: what is found may be what it is to hold.
+            let finds = line.strip_any(&["get", "fetch", "find", "load", "look", "create", "calculate", "compute"]);
+            let is_given = |name: &str| call.mentions().iter().any(|mention| *mention.name == *name);
+            if finds.is_some() && holes.first()?.mentions().iter().any(|mention| !is_given(&mention.name)) {
+                return None;
+            }
+            read_call(call, None, around)
+        }
         // A word that is also a playbook's title (`Check the order with Care`) names nothing here.
         Means::CallNamed => {
             let (words, name) = (*holes.first()?, *holes.get(1)?);
@@ -140,13 +167,63 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
         // `Greet the guest and ask how you can help` is a question.
         Means::Speak if holes.last().is_some_and(|rest| rest.find_word("ask").is_some()) => None,
         Means::SayInWords | Means::Speak => Some(Reading::new(StepKind::Say { literal: None }, false)),
-        Means::Nearly(why, wording) => {
-            let (message, wording) = (why.to_owned(), wording.to_owned());
-            let near = Near { place: line.span(), message, wording, repair: None };
+        Means::Nearly(..) => {
+            let read = read_ask(line, around).unwrap_or_else(Reading::free);
+            Some(Reading { near: nearly(line), ..read })
+        }
+        // Where it cannot become two lines.
+        Means::SayThenEnd => {
+            let near = two_actions(line, &format!("Say {}", holes.first()?.text.trim()), "end program");
             Some(Reading { near: Some(Box::new(near)), ..Reading::free() })
         }
         Means::Loop(_) => None,
     }
+}
+
+/// Two actions on one line, each as a line of its own.
+pub(super) fn two_actions(place: Phrase<'_>, first: &str, second: &str) -> Near {
+    let message = "this line has two actions, so the model does both; give each a line of its own".to_owned();
+    let capital: String = second.chars().take(1).flat_map(char::to_uppercase).chain(second.chars().skip(1)).collect();
+    Near { place: place.span(), message, wording: format!("{first}` and below it `{capital}"), repair: None }
+}
+
+/// What a line that is left to the model was probably meant to be, by the rows that say that.
+pub(super) fn nearly(line: Phrase<'_>) -> Option<Box<Near>> {
+    rows(line, |means| matches!(means, Means::Nearly(..))).find_map(|found| {
+        let Found::Row(Rule { means: Means::Nearly(why, wording), .. }, _) = found else { return None };
+        let (message, wording) = ((*why).to_owned(), (*wording).to_owned());
+        Some(Box::new(Near { place: line.span(), message, wording, repair: None }))
+    })
+}
+
+/// `value` as one more item of a list; a list may be meant to be one, or to give its own items.
+fn item_of(target: Target, value: Expr, around: Surroundings<'_>) -> Option<Reading> {
+    let is_list = match &value.kind {
+        ExprKind::Reference(reference) => around.held.lists.contains(&reference.name) && reference.path.is_empty(),
+        ExprKind::List(_) | ExprKind::Range(..) => true,
+        _ => false,
+    };
+    (!is_list).then(|| append(target, vec![value]))
+}
+
+/// What a value is multiplied by that grows or shrinks by `percent`: `0.9`, `1 + $rate / 100`.
+fn part(percent: Expr, change: Change) -> Option<Expr> {
+    let (span, grows) = (percent.span, change == Change::Add);
+    let literal = |value: Value| Expr { kind: ExprKind::Literal(value), span };
+    let number = match &percent.kind {
+        ExprKind::Literal(Value::Int(number)) => Some(*number as f64),
+        ExprKind::Literal(Value::Float(number)) => Some(*number),
+        ExprKind::Reference(_) => None,
+        _ => return None,
+    };
+    if let Some(number) = number {
+        return Some(literal(Value::Float((if grows { 100.0 + number } else { 100.0 - number }) / 100.0)));
+    }
+    let hundred = Box::new(literal(Value::Int(100)));
+    let share = Expr { kind: ExprKind::Binary(BinaryOperator::Divide, Box::new(percent), hundred), span };
+    let operator = if grows { BinaryOperator::Add } else { BinaryOperator::Subtract };
+    let kind = ExprKind::Binary(operator, Box::new(literal(Value::Int(1))), Box::new(share));
+    Some(Expr { kind, span })
 }
 
 /// What is said of a value: `$x`, `"Total: " + $total`.
@@ -295,7 +372,12 @@ pub(super) fn strip_filler(rest: Phrase<'_>) -> Phrase<'_> {
 
 fn read_return(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     // `RET` is the older project's; in small letters it is no word of the language.
-    let rest = line.strip("return").or_else(|| line.strip("ret").filter(|_| line.text.starts_with("RET")))?;
+    let given = || {
+        let rest = line.strip_any(&["give back", "hand back"])?;
+        rest.trim_end_marks().expr().is_some().then_some(rest)
+    };
+    let old = || line.strip("ret").filter(|_| line.text.starts_with("RET"));
+    let rest = line.strip("return").or_else(old).or_else(given)?;
     let returned = |returned, explicit| Some(Reading::new(StepKind::Return(returned), explicit));
     let rest = rest.strip_mark(':').or_else(|| rest.strip("with")).unwrap_or(rest);
     let value = rest.trim_end_marks().without_ticks();
@@ -303,11 +385,23 @@ fn read_return(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     if value.is_empty() || value.is("nothing") || value.is("to the caller") || value.is("to caller") {
         return returned(Returned::Nothing, !around.has_children);
     }
+    let value = value.strip("to the caller with").unwrap_or(value);
     // `Return to step 2` goes somewhere, it gives nothing back.
     if value.strip("to").is_some() {
         return None;
     }
+    let value = without_remark(value);
     if let Some(expr) = exact_value(value) {
+        let is_truth = |name: &&Arc<str>| around.held.truths.contains(*name);
+        // Two values that `and` joins are two for people, unless they are true or false.
+        if let Some(names) = joined_names(&expr).filter(|names| names.len() > 1 && !names.iter().all(is_truth)) {
+            let list: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
+            let message = "`and` gives one value back that is true or false; two values are a list".to_owned();
+            let wording = format!("Return [{}]", list.join(", "));
+            let near = Near { place: value.span(), message, wording, repair: None };
+            let kind = StepKind::Return(Returned::Words);
+            return Some(Reading { kind, explicit: false, near: Some(Box::new(near)) });
+        }
         return returned(Returned::Value(expr), !around.has_children);
     }
     let call = value.strip_any(&["the result of", "result of", "what", "the outcome of"]).unwrap_or(value);
@@ -322,13 +416,40 @@ fn read_return(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     returned(Returned::Words, false)
 }
 
+/// Without a remark in brackets at its end: `"declined" (no exceptions)`.
+fn without_remark(value: Phrase<'_>) -> Phrase<'_> {
+    const CONDITIONS: &str = "if unless when only or and but else otherwise not";
+    let split = value.text.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+    let Some((before, inside)) = split else { return value };
+    let remark = value.from(before.len() + 2).until(inside.len());
+    let is_remark = !inside.contains(['$', '"', '(']) && !remark.words().any(|(_, word)| is_one_of(CONDITIONS, word));
+    let before = value.until(before.len()).trim();
+    if is_remark && before.expr().is_some() { before } else { value }
+}
+
+/// The variables that `and` joins, or the one that stands there, if nothing else does.
+fn joined_names(value: &Expr) -> Option<Vec<&Arc<str>>> {
+    match &value.kind {
+        ExprKind::Reference(reference) if reference.path.is_empty() => Some(vec![&reference.name]),
+        ExprKind::Binary(BinaryOperator::And, left, right) => {
+            Some([joined_names(left)?, joined_names(right)?].concat())
+        }
+        _ => None,
+    }
+}
+
 /// A value that is said exactly: an expression, `yes` or `no`, `whether $x is 3`.
 fn exact_value(value: Phrase<'_>) -> Option<Expr> {
     let truth = || {
         let truth = value.is("yes").then_some(true).or_else(|| value.is("no").then_some(false))?;
         Some(Expr { kind: ExprKind::Literal(Value::Bool(truth)), span: value.span() })
     };
-    value.expr().or_else(truth).or_else(|| value.strip("whether")?.condition())
+    // What holds the list is the list.
+    let held = || {
+        let held = value.strip_any(&["the list of", "the list", "the value of"])?.expr()?;
+        matches!(held.kind, ExprKind::Reference(_)).then_some(held)
+    };
+    value.expr().or_else(truth).or_else(held).or_else(|| value.strip("whether")?.condition())
 }
 
 /// The value that a variable gets, in whatever form.
@@ -356,132 +477,12 @@ fn read_assign(target: Target, value: Phrase<'_>, in_words: bool, around: Surrou
         targets.insert(0, target);
         return Some(Reading::new(StepKind::Ask { targets }, false));
     }
-    // Words without quotes are a text here as after `is`.
-    if let Some(text) = bare_text(value.text).filter(|_| in_words) {
+    // Words without quotes are a text here as after `is`, but for a time, which is another one when it is said.
+    if let Some(text) = bare_text(value.text).filter(|_| in_words && !says_when(value)) {
         let literal = Expr { kind: ExprKind::Literal(Value::from(text)), span: value.span() };
         return Some(Reading::new(StepKind::Assign { target, value: Some(literal) }, true));
     }
     Some(Reading::new(StepKind::Assign { target, value: None }, false))
-}
-
-fn read_ask(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
-    const ASKS: [&str; 5] = ["ask", "prompt the user", "prompt user", "request", "yld for user"];
-    // How to ask is no question.
-    if line.strip_any(&["ask politely", "ask only", "ask one", "ask kindly", "ask questions"]).is_some() {
-        return None;
-    }
-    let ask = |mut targets: Vec<Target>| {
-        if let [target] = &mut targets[..]
-            && target.ty == Type::ANY
-        {
-            target.ty = type_in_words(line).unwrap_or(Type::ANY);
-        }
-        Some(Reading::new(StepKind::Ask { targets }, false))
-    };
-    if let Some(rest) = line.strip_any(&ASKS) {
-        if line.strip("request").is_some() {
-            return ask(targets_of(rest.until(find_from_user(rest)?)));
-        }
-        return if asks_agent(rest, around) { None } else { ask(targets_behind_for(rest)) };
-    }
-    if let Some(rest) = line.strip("wait for") {
-        // Waiting for calls or for time is no question to the user.
-        let other = [
-            "call", "calls", "result", "results", "seconds", "second", "minutes", "minute", "hours", "agent", "agents",
-            "meeting",
-        ];
-        let answered = targets_of(rest);
-        return if other.iter().any(|word| rest.find_word(word).is_some()) { None } else { ask(answered) };
-    }
-    // `Find out which floor they are on ($floor)`, `Let the guest choose a $room`, `Collect $name and $email`.
-    for (people, verbs) in [(false, &FINDS[..]), (true, &CHOOSES[..])] {
-        let rest = if people { line.strip_any(&["let", "have"]).and_then(strip_partner) } else { Some(line) };
-        let Some(rest) = rest.and_then(|rest| rest.strip_any(verbs)) else { continue };
-        let targets = targets_behind_for(rest.strip_any(&["the", "a", "an"]).unwrap_or(rest));
-        // What is fetched from elsewhere is no question.
-        let elsewhere = ["from", "with", "using", "in", "of"].iter().any(|word| rest.find_word(word).is_some());
-        if !targets.is_empty() && (people || !elsewhere) {
-            return ask(targets);
-        }
-    }
-    let waits = ["wait until", "let them answer", "let the user answer", "confirm with the", "check with the"];
-    if line.strip_any(&waits).is_some() {
-        return ask(targets_behind_for(line));
-    }
-    // `Greet the guest and ask how you can help`: what stands before it is said in the same breath.
-    if let Some(at) = line.find_word("ask").filter(|&at| line.text[..at].trim_end().ends_with(" and")) {
-        return ask(targets_behind_for(line.from(at + "ask".len())));
-    }
-    let rest = line.strip_any(&["get", "collect", "obtain", "receive", "gather", "read"])?;
-    ask(targets_of(rest.until(find_from_user(rest)?)))
-}
-
-/// Verbs that find something out by asking, and those of somebody who is asked to choose.
-const FINDS: [&str; 9] =
-    ["get", "collect", "obtain", "gather", "input", "prompt for", "inquire about", "enquire about", "find out"];
-const CHOOSES: [&str; 10] =
-    ["pick", "choose", "select", "enter", "type in", "type", "give", "tell you", "decide on", "say"];
-
-/// Where `from the user` begins.
-fn find_from_user(rest: Phrase<'_>) -> Option<usize> {
-    let at = rest.find_word("from")?;
-    rest.from(at).strip_any(&["from the user", "from user", "from them"]).map(|_| at)
-}
-
-/// Whether it is another agent that is asked.
-fn asks_agent(rest: Phrase<'_>, around: Surroundings<'_>) -> bool {
-    let asked = rest.strip("the").unwrap_or(rest);
-    let words: Vec<String> = asked.words().take(8).fold(Vec::new(), |mut words, (_, word)| {
-        split_camel_case(word, &mut words);
-        words
-    });
-    around.names.begins_with_agent(&words)
-}
-
-/// The variables that an `Ask …` line wants to have: those after `for` and its like, up to a word that begins something
-/// else (`for $pin to verify $account`), those with a type, those after a mark or in brackets (`Ask who they are: $name`,
-/// `Ask for the day ($day)`), and the one that is the whole question (`Ask $name`).
-fn targets_behind_for(rest: Phrase<'_>) -> Vec<Target> {
-    const STOPS: [&str; 18] = [
-        "to", "about", "of", "with", "because", "so", "using", "from", "on", "at", "since", "if", "when", "whether",
-        "before", "after", "than", "the",
-    ];
-    const STARTS: [&str; 7] = ["for", "in", "into", "as", "store", "update", "set"];
-    let mentions = rest.mentions_outside_braces();
-    let mut targets: Vec<Target> = Vec::new();
-    let start = rest.span().start as usize;
-    let mut words = rest.words().peekable();
-    let (mut wanted, mut asked_for) = (false, false);
-    for mention in mentions {
-        let at = mention.span.start as usize - start;
-        while let Some((_, word)) = words.next_if(|(word_at, _)| *word_at < at) {
-            let is = |list: &[&str]| list.iter().any(|other| word.eq_ignore_ascii_case(other));
-            // `for the $name` asks for it; `whether the $tool` does not.
-            asked_for = is(&STARTS) || (asked_for && (is(&["the", "a", "an"]) || !is(&STOPS)));
-            wanted = asked_for || (wanted && !is(&STOPS));
-        }
-        let before = rest.text[..at].trim_end();
-        let is_marked = before.ends_with([',', ':', '(', '→', '>', '"', '”', '’'])
-            || before.ends_with("'s")
-            || before.ends_with("’s");
-        let after = rest.text[mention.span.end as usize - start..].trim_start();
-        let is_last = after.is_empty() || after.starts_with([',', '.', ':', ')', ';']) || after.starts_with("and ");
-        let is_theirs = is_last
-            && ["their", "user's", "guest's", "caller's", "customer's"].iter().any(|word| before.ends_with(word));
-        // `the type of damage, $kind: one of water or fire`
-        let lists = || after.strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with("one of "));
-        let is_whole = (before.is_empty() && is_last) || is_theirs || lists();
-        if wanted || mention.ty.is_some() || is_marked || is_whole {
-            wanted = true;
-            targets.push(mention.into_target());
-        }
-    }
-    targets.dedup_by(|next, known| next.name == known.name);
-    targets
-}
-
-fn targets_of(words: Phrase<'_>) -> Vec<Target> {
-    words.mentions_outside_braces().map(Mention::into_target).collect()
 }
 
 /// The content of a text in straight or typographic quotes, if nothing else stands there. A line break in it is

@@ -1,44 +1,113 @@
 //! Reads the loop that a line is, and what each round does on the same line.
 
-use crate::english::grammar::rules::{Means, Rounds};
+use crate::english::grammar::means::{Means, Rounds};
 use crate::english::grammar::{Found, begins_loop, rows};
-use crate::english::lines::{read_action, strip_separators};
-use crate::english::phrase::Phrase;
+use crate::english::lines::{nearly, read_action, strip_separators};
+use crate::english::phrase::{Mention, Phrase};
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
+use crate::english::words::singulars;
 use crate::expr::{ACTION_VERBS, Expr, ExprKind, is_one_of};
-use crate::program::{Loop, StepKind};
-use crate::value::Value;
+use crate::program::{Loop, StepKind, Target};
+use crate::value::{PathStep, Reference, Value};
 
 /// Reads a line that is no branch, with what a loop does on the same line.
 pub(super) fn read_line<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> ItemReading<'a> {
     if !begins_loop(line) {
         return ItemReading::line(read_action(line, around));
     }
-    let whole = read_loop(line, around);
+    let nothing = line.from(line.text.len());
+    let whole = read_loop(line, nothing, around);
     if whole.as_ref().is_some_and(|reading| reading.explicit || !around.has_children) {
-        return ItemReading { line: whole.unwrap_or_else(Reading::free), action: None, otherwise: None };
+        return ItemReading::line(whole.unwrap_or_else(Reading::free));
     }
     // What stands after the header is what each round does.
     for at in ends_of_header(line) {
         let rest = strip_separators(line.from(at).trim());
         let rest =
             rest.strip("do").filter(|rest| rest.trim_end_marks().is_empty() || rest.begins_action()).unwrap_or(rest);
-        if rest.trim_end_marks().is_empty() || rest.trim_end_marks().is("in this order") {
-            match read_loop(line.until(at).trim(), around) {
+        let rest = rest.strip_any(&IN_ORDER).map_or(rest, strip_separators);
+        // `$emails, except the first`: not all of them, or not in their order.
+        if rest.strip_any(&RESTRICTIONS).is_some() {
+            break;
+        }
+        if rest.trim_end_marks().is_empty() {
+            match read_loop(line.until(at).trim(), nothing, around) {
                 Some(header) if at + 1 < line.text.trim_end().len() && header.explicit => {
                     return ItemReading::line(header);
                 }
                 _ => continue,
             }
         }
+        let joined = rest.strip("and");
         let inside = Surroundings { has_children: true, ..around };
-        let Some(header) = read_loop(line.until(at).trim(), inside).filter(|header| header.explicit) else { continue };
-        let action = Action { condition: line.until(at), words: rest, reading: read_action(rest, around) };
-        return ItemReading { line: header, action: Some(action), otherwise: None };
+        let Some(header) = read_loop(line.until(at).trim(), rest, inside).filter(|header| header.explicit) else {
+            continue;
+        };
+        let action = Action::new(line.until(at), joined.unwrap_or(rest), read_action(joined.unwrap_or(rest), around));
+        // `For each $x in $a and $b`
+        if joined.is_some_and(|rest| !action.reading.explicit && !rest.begins_action()) {
+            continue;
+        }
+        return ItemReading::branch(header, Some(action), None);
     }
-    let in_words = read_loop_over_words(line).or(whole);
-    ItemReading::line(in_words.unwrap_or_else(|| read_action(line, around)))
+    let actions = ends_of_header(line).into_iter().map(|at| (at, strip_separators(line.from(at).trim())));
+    let actions = actions.map(|(at, rest)| Action::new(line.until(at), rest, read_action(rest, around)));
+    let mut actions = actions.filter(|action| action.words.begins_action() || action.reading.explicit);
+    let action = if around.has_children { None } else { actions.next() };
+    // `For every item in $stock that is rare, note it`
+    let own = || {
+        let of_variable = ["in $", "of $", "from $"].iter().any(|words| line.text.contains(words));
+        let inside = Surroundings { has_children: true, ..around };
+        read_loop(line, nothing, inside).filter(|_| of_variable && action.is_some())
+    };
+    match read_loop_over_words(line).or(whole).or_else(own) {
+        Some(in_words) => {
+            let near = nearly(line).filter(|_| action.is_none());
+            ItemReading::branch(Reading { near, ..in_words }, action, None)
+        }
+        None => ItemReading::line(read_action(line, around)),
+    }
 }
+
+/// What stands after a list of which not all is gone through, or not in its order.
+const RESTRICTIONS: [&str; 32] = [
+    "except",
+    "but",
+    "excluding",
+    "apart from",
+    "other than",
+    "in",
+    "reversed",
+    "backwards",
+    "starting",
+    "beginning",
+    "oldest",
+    "newest",
+    "latest",
+    "earliest",
+    "highest",
+    "lowest",
+    "largest",
+    "smallest",
+    "most",
+    "best",
+    "sorted",
+    "ordered",
+    "up to",
+    "at most",
+    "max",
+    "maximum",
+    "no more than",
+    "only",
+    "limited",
+    "that",
+    "where",
+    "which",
+];
+
+/// What stands there and says what a loop does anyway.
+const IN_ORDER: [&str; 7] =
+    ["in this order", "in order", "in that order", "one by one", "one at a time", "one after the other", "in turn"];
 
 /// Where the header of a loop may end: before a mark, a dash or a verb.
 fn ends_of_header(line: Phrase<'_>) -> Vec<usize> {
@@ -46,7 +115,7 @@ fn ends_of_header(line: Phrase<'_>) -> Vec<usize> {
         return Vec::new();
     }
     let marks = line.text.match_indices([',', ':', '—', '–']).map(|(at, _)| at);
-    let verbs = line.words().filter(|(at, word)| *at > 0 && is_one_of(ACTION_VERBS, word));
+    let verbs = line.words().filter(|(at, word)| *at > 0 && (is_one_of(ACTION_VERBS, word) || is_one_of("and", word)));
     let mut ends: Vec<usize> = marks.chain(verbs.map(|(at, _)| at)).collect();
     ends.sort_unstable();
     ends.truncate(MAX_HEADER_ENDS);
@@ -56,8 +125,9 @@ fn ends_of_header(line: Phrase<'_>) -> Vec<usize> {
 /// How many places are tried as the end of a loop's header; a bound for hostile lines only.
 const MAX_HEADER_ENDS: usize = 8;
 
-/// The header of a loop. One that is not exact is a loop of the model's only where lines are nested under it.
-fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
+/// The header of a loop. One that is not exact is a loop of the model's only where lines are nested under it; `rest` is
+/// what each round does on the same line.
+fn read_loop(line: Phrase<'_>, rest: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     let line = line.trim().trim_end_marks();
     let line = line.until(line.text.trim_end_matches([',', ' ']).len());
     let (exact, holds) = (around.has_children, around.has_children);
@@ -72,6 +142,11 @@ fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
                 let (variable, list) =
                     if rounds == Rounds::ForEach { (hole(0)?, hole(1)?) } else { (hole(1)?, hole(0)?) };
                 (Loop::ForEach { variable: variable.target()?.0, list: Some(list.expr()?) }, exact)
+            }
+            Rounds::Each => {
+                let list = hole(0)?.expr()?;
+                let Some(variable) = variable_of(&list, [rest, around.nested]) else { continue };
+                (Loop::ForEach { variable, list: Some(list) }, exact)
             }
             Rounds::ForEachOf => {
                 // `For each $x in $l, say "{$x}"`: a word before a value is what is done.
@@ -119,6 +194,24 @@ fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
         return Some(Reading::new(StepKind::Loop(header), explicit));
     }
     None
+}
+
+/// What one item of a list may be called, by the name of what holds it.
+pub(crate) fn names_of_items(list: &Expr) -> Vec<String> {
+    let ExprKind::Reference(Reference { name, path }) = &list.kind else { return Vec::new() };
+    match path.last() {
+        Some(PathStep::Member(member)) => singulars(member),
+        Some(PathStep::Index(_)) => Vec::new(),
+        None => singulars(name),
+    }
+}
+
+/// The variable of a loop that names none: what is done uses what an item of its list is called. It stands where it is
+/// used first.
+fn variable_of(list: &Expr, done: [Phrase<'_>; 2]) -> Option<Target> {
+    let names = names_of_items(list);
+    let mentions = done.into_iter().flat_map(Phrase::mentions);
+    mentions.into_iter().find(|mention| names.iter().any(|name| **name == *mention.name)).map(Mention::into_target)
 }
 
 /// `For each $x in the open tickets`: its variable is known, what it goes over is the model's to find.

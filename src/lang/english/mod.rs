@@ -2,7 +2,6 @@
 
 pub(crate) mod callables;
 pub(crate) mod calls;
-pub(crate) mod choices;
 pub(crate) mod grammar;
 pub(crate) mod items;
 pub(crate) mod lines;
@@ -10,6 +9,7 @@ pub(crate) mod loops;
 mod near;
 pub mod outline;
 pub(crate) mod phrase;
+pub(crate) mod questions;
 pub(crate) mod reading;
 pub(crate) mod skill_calls;
 pub(crate) mod triggers;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use crate::diagnostic::spelling::Vocabulary;
 use crate::english::grammar;
+use crate::english::lines;
 use crate::english::phrase::Phrase;
 use crate::english::reading::{ItemReading, Near, Reading, Surroundings};
 use crate::english::words::scan_path;
@@ -17,7 +18,7 @@ use crate::span::{FileId, Span};
 pub(super) const MAX_REPAIRS: usize = 24;
 
 /// What a line begins with that ends something.
-const ENDING_VERBS: &str = "end exit hang stop finish return break continue quit leave";
+pub(super) const ENDING_VERBS: &str = "end exit hang stop finish return break continue quit leave";
 
 /// Lines longer than this are prose.
 const MAX_LINE: usize = 400;
@@ -75,14 +76,10 @@ pub(super) fn find_near<'a>(
     around: Surroundings<'_>,
     read: impl Fn(Phrase<'_>) -> usize,
 ) -> Option<Near> {
-    if line.text.len() > MAX_LINE {
+    if line.text.len() > MAX_LINE || !may_be_more(line, item) {
         return None;
     }
     let before = understood(item);
-    // What is said is prose, but for an end after it.
-    if !may_be_more(line, item) {
-        return two_actions(line, before, true, &read);
-    }
     let repairs = misspelt(line, &LANGUAGE, around).chain(slips(line)).chain(unclosed(line)).chain(calls(line, around));
     let repairs = repairs.chain(unfinished(line)).chain(without_sign(line, around)).chain(remark(line));
     for (from, to, text, why) in repairs.take(MAX_REPAIRS) {
@@ -93,7 +90,9 @@ pub(super) fn find_near<'a>(
             return Some(Near { place, message: why, wording: repaired.trim().to_owned(), repair });
         }
     }
-    two_actions(line, before, !line.text.contains(['$', '"', '“', '(']), &read)
+    let may_be_two =
+        line.text.contains(['$', '"', '“', '(']) || line.words().any(|(_, word)| is_one_of(ENDING_VERBS, word));
+    if may_be_two { two_actions(line, before, &read) } else { None }
 }
 
 /// A text that stands in no file.
@@ -334,12 +333,9 @@ fn remark(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
     })
 }
 
-/// Two actions on one line, where each by itself is understood, or the second is an end. `only_ends`: nothing but an end
-/// is looked for.
-fn two_actions(line: Phrase<'_>, before: usize, only_ends: bool, read: &impl Fn(Phrase<'_>) -> usize) -> Option<Near> {
-    if only_ends && !line.words().any(|(_, word)| is_one_of(ENDING_VERBS, word)) {
-        return None;
-    }
+/// Two actions on one line, where each by itself is understood. What ends something after another action is read as lines
+/// of their own before ([`crate::english::items`]).
+fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> usize) -> Option<Near> {
     let joints = [", and then ", " and then ", ", then ", "; then ", " and ", "; ", ". "];
     let places = joints.into_iter().flat_map(|joint| line.text.match_indices(joint)).take(MAX_REPAIRS);
     let (first, at, second) = places.map(|(at, joint)| (line.until(at), at, line.from(at + joint.len()).trim())).find(
@@ -348,17 +344,9 @@ fn two_actions(line: Phrase<'_>, before: usize, only_ends: bool, read: &impl Fn(
             // Whatever stands before it, an end is what must not be left out.
             let ends = second.first_word().is_some_and(|word| is_one_of(ENDING_VERBS, word));
             let one = if is_quoted { 0 } else { read(*first) };
-            let other = if !is_quoted && (ends || (one > 0 && !only_ends)) { read(*second) } else { 0 };
+            let other = if !is_quoted && (ends || one > 0) { read(*second) } else { 0 };
             other > 0 && one + other > before
         },
     )?;
-    let message = "this line has two actions, so the model does both; give each a line of its own".to_owned();
-    let capital = second.text.chars().next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    let second = format!("{capital}{}", &second.text[second.text.chars().next().map_or(0, char::len_utf8)..]);
-    Some(Near {
-        place: line.from(at).span(),
-        message,
-        wording: format!("{}` and below it `{second}", first.text.trim()),
-        repair: None,
-    })
+    Some(lines::two_actions(line.from(at), first.text.trim(), second.text))
 }

@@ -365,7 +365,8 @@ impl<'a> Phrase<'a> {
                 // `$kind:one of water, fire` lists values.
                 let lists = || after.from(1).strip("one of").is_some();
                 let unknown = (word > 0 && ty.is_none() && !lists()).then(|| after.from(1).until(word).span());
-                mentions.push(Mention { name: reference.name, span, ty, unknown_type: unknown });
+                let is_path = !reference.path.is_empty();
+                mentions.push(Mention { name: reference.name, span, ty, is_path, unknown_type: unknown });
                 at += length;
             } else {
                 at += 1;
@@ -374,11 +375,11 @@ impl<'a> Phrase<'a> {
         mentions
     }
 
-    /// The variables that a line may set: one in braces (`may we refund {$price} euros`) is read.
+    /// The variables that a line may set: one in braces (`may we refund {$price} euros`) is read, and so is a path.
     pub(crate) fn mentions_outside_braces(self) -> impl Iterator<Item = Mention> {
         let is_outside =
             move |mention: &Mention| !self.text[..mention.span.start as usize - self.offset].ends_with('{');
-        self.mentions().into_iter().filter(is_outside)
+        self.mentions().into_iter().filter(|mention| !mention.is_path).filter(is_outside)
     }
 }
 
@@ -391,6 +392,8 @@ pub(crate) struct Mention {
     pub(crate) span: Span,
     /// The type written beside it.
     pub(crate) ty: Option<Type>,
+    /// Whether it is a part of what the variable holds: `$question.text`.
+    pub(crate) is_path: bool,
     /// The place of a word that stands there as a type does and is none.
     pub(crate) unknown_type: Option<Span>,
 }

@@ -37,6 +37,16 @@ pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
     (!words.is_empty()).then_some(words)
 }
 
+/// What one of `names` may be called, by its name and by the last word of it: `entry`, of `open_entries`.
+pub(crate) fn singulars(names: &str) -> Vec<String> {
+    const ENDINGS: [(&str, &str); 5] = [("ies", "y"), ("ves", "f"), ("ves", "fe"), ("es", ""), ("s", "")];
+    let last = names.rsplit_once('_').map(|(_, last)| last);
+    let all = std::iter::once(names).chain(last);
+    let one = |name: &str, (many, one): &(&str, &str)| name.strip_suffix(many).map(|stem| format!("{stem}{one}"));
+    let found = all.flat_map(|name| ENDINGS.iter().filter_map(move |ending| one(name, ending)));
+    found.filter(|name| !name.is_empty()).collect()
+}
+
 /// Adds the words of an identifier: `HTTPServer2` is `http`, `server2`.
 pub(crate) fn split_camel_case(identifier: &str, words: &mut Vec<String>) {
     for part in identifier.split('_').filter(|part| !part.is_empty()) {

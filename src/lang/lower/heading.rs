@@ -6,6 +6,7 @@ use strum::IntoEnumIterator as _;
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::english::phrase::Phrase;
 use crate::english::words::closing_bracket;
 use crate::expr::{Style, identifier, parse_prefix, scan_name};
 use crate::signature::{Parameter, Type, TypeKind, read_type, split_outside_brackets};
@@ -32,6 +33,11 @@ pub(crate) fn read_heading(title: &str, span: Span, diagnostics: &mut Vec<Diagno
         let message = "this heading has no name; write `## Name` or `## Name($parameter)`";
         diagnostics.push(Diagnostic::error("bad-signature", span, message));
     }
+    if let Some(meant) = parameters.is_none().then(|| with_brackets(words, span)).flatten() {
+        let message = "a variable in a heading is a parameter only in brackets; here it is a word of the name";
+        let warning = Diagnostic::warning("bad-signature", place(words.trim()), message);
+        diagnostics.push(warning.with_note(format!("write `## {meant}`")));
+    }
     if parameters.is_some() && closing_bracket(&title[words.len() + 1..]).is_none() {
         let message = "the bracket of the parameters is not closed; write `## Name($parameter)`";
         diagnostics.push(Diagnostic::error("bad-signature", span, message));
@@ -55,6 +61,21 @@ pub(crate) fn read_heading(title: &str, span: Span, diagnostics: &mut Vec<Diagno
         diagnostics.push(Diagnostic::error("bad-signature", place(returns), message));
     }
     heading
+}
+
+/// A heading whose words name variables, with those in brackets after it: `Unlock($user)`, of `Unlock $user`.
+fn with_brackets(words: &str, span: Span) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut rest = words.to_owned();
+    for mention in Phrase::at(words, span).mentions() {
+        let name = format!("${}", mention.name);
+        rest = rest.replacen(&name, "", 1);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let title = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!names.is_empty() && !title.is_empty()).then(|| format!("{title}({})", names.join(", ")))
 }
 
 /// The words of a heading, without the signature.

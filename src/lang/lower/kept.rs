@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::callables::{Asked, Callable, Names, UsedNames};
+use crate::english::reading::{Held, NOTHING_HELD};
 use crate::lower::alone::Alone;
 use crate::lower::places::{Places, Shift, distance};
 use crate::lower::reparse::reparse;
@@ -53,6 +54,7 @@ pub(super) struct Known {
 pub(super) struct KnownAgent {
     pub(super) name: Arc<str>,
     variables: Vec<Arc<str>>,
+    pub(super) held: Held,
 }
 
 impl Known {
@@ -67,6 +69,7 @@ impl Known {
             .map(|agent| KnownAgent {
                 name: agent.name.clone(),
                 variables: agent.variables.iter().map(|variable| variable.name.clone()).collect(),
+                held: Held::default().with_types(agent.variables.iter().map(|variable| (&variable.name, variable.ty))),
             })
             .collect();
         let playbooks = playbooks.map(|playbook| Callable::new(playbook, &agents[playbook.agent.0 as usize].name));
@@ -82,6 +85,11 @@ impl Known {
             && playbooks.iter().map(|playbook| playbook.agent).eq(before.playbooks.iter().map(|old| old.agent));
         let changed = playbooks.iter().zip(&before.playbooks).filter(|(now, old)| now != old);
         is_alike.then(|| changed.flat_map(|(now, old)| [now.keys(), old.keys()]).flatten().collect())
+    }
+
+    /// What the variables hold that an agent declares.
+    pub(super) fn held(&self, agent: AgentId) -> &Held {
+        self.agents.get(agent.0 as usize).map_or(&NOTHING_HELD, |agent| &agent.held)
     }
 
     /// The variables that an agent declares.

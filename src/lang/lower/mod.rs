@@ -112,7 +112,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>, mut kept: Kept)
     let names = Names::new(&known.playbooks, &known.signatures, &known.later, agent_names)
         .with_variables(files.sources.iter().map(|(_, file)| &*file.text));
     let names = kept.known(&known, names);
-    let around = |agent: AgentId| Surroundings { names: &names, agent, has_children: false };
+    let around = |agent: AgentId| Surroundings { held: known.held(agent), ..Surroundings::new(&names, agent) };
     let mut playbooks: Vec<Playbook> = Vec::with_capacity(drafts.len());
     let mut readings: Vec<PlaybookReading> = Vec::with_capacity(drafts.len());
     for draft in &drafts {

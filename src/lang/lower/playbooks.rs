@@ -127,7 +127,10 @@ impl<'a> PlaybookDraft<'a> {
             text.extend(self.sections(SectionKind::Steps).flat_map(|section| &section.text));
         }
         let items = if mode == Mode::Goal { tree.body.items.iter().chain(items).collect() } else { items };
-        let mut steps = lower_steps(&items, mode, source, around, diagnostics);
+        let declared = self.playbook.parameters.iter().map(|parameter| (&parameter.name, parameter.ty));
+        let held = around.held.clone().with_types(declared);
+        let of_lines = Surroundings { held: &held, ..around };
+        let mut steps = lower_steps(&items, mode, source, of_lines, diagnostics);
         spread_types(&mut steps, &self.playbook.parameters, source, diagnostics);
         let flow = if mode == Mode::Steps { flow_graph(&steps, true) } else { FlowGraph::default() };
         let notes: Vec<Span> = self.sections(SectionKind::Notes).flat_map(|section| section.text.clone()).collect();

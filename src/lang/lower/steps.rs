@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::calls::find_due_call;
-use crate::english::choices::choices_in;
 use crate::english::items::{read_item, strip_always};
+use crate::english::loops::names_of_items;
 use crate::english::phrase::{Mention, Phrase, without_emphasis};
-use crate::english::reading::{Action, Near, Reading, Surroundings};
+use crate::english::questions::choices_in;
+use crate::english::reading::{Action, End, Near, Reading, Surroundings};
 use crate::expr::too_deep_message;
 use crate::lower::heading::unknown_type;
 use crate::program::{Arm, CallSite, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
@@ -27,6 +28,10 @@ struct Draft<'a> {
     /// The draft that it is nested in.
     parent: Option<usize>,
     has_children: bool,
+    /// From the first item that is nested in it to the last.
+    nested: Span,
+    /// Whether no draft follows it on its level.
+    is_last: bool,
 }
 
 impl Draft<'_> {
@@ -50,6 +55,8 @@ pub(crate) fn lower_steps(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Step> {
     let drafts = draft_lines(items, mode, source, diagnostics);
+    let first_words = drafts.iter().filter_map(|draft| Some(Phrase::new(source, *draft.pieces.first()?)));
+    let held = around.held.clone().with_lines(first_words);
     let mut lines = Lines { source, around, steps: Vec::new(), n_roots: 0, is_marked: false };
     // The line that each draft has become.
     let mut ids: Vec<StepId> = Vec::with_capacity(drafts.len());
@@ -64,15 +71,12 @@ pub(crate) fn lower_steps(
         let too_deep = Cell::new(None);
         let plain = without_emphasis(source.get(span.range()).unwrap_or(""));
         let words = Phrase::at(&plain, span).noting(&too_deep);
-        let mut item = read_item(words, Surroundings { has_children: draft.has_children, ..around });
-        for reading in [
-            Some(&mut item.line),
-            item.action.as_mut().map(|action| &mut action.reading),
-            item.otherwise.as_mut().map(|action| &mut action.reading),
-        ]
-        .into_iter()
-        .flatten()
-        {
+        let rounds = lines.rounds(parent);
+        let nested = Phrase::new(source, draft.nested);
+        let (has_children, is_last) = (draft.has_children, draft.is_last);
+        let around = Surroundings { has_children, nested, is_last, held: &held, rounds: &rounds, ..around };
+        let mut item = read_item(words, around);
+        for reading in item.readings() {
             if matches!(reading.kind, StepKind::Break | StepKind::Continue) && !lines.is_in_loop(parent) {
                 diagnostics.push(no_loop(span));
                 *reading = Reading::free();
@@ -94,20 +98,25 @@ pub(crate) fn lower_steps(
         match item.action {
             None => {
                 let is_more = says_more(&item.line);
-                ids.push(lines.add(parent, span, &draft.pieces, limited(item.line, is_more)));
+                let words = item.end.as_ref().map_or(span, |end| end.before.span());
+                let pieces: Vec<Span> = std::iter::once(words).chain(draft.pieces.iter().skip(1).copied()).collect();
+                ids.push(lines.add(parent, words, &pieces, limited(item.line, is_more)));
+                lines.add_end(parent, item.end, &draft);
             }
-            Some(Action { condition, words, reading }) => {
+            Some(Action { condition, words, reading, end }) => {
                 let branch = lines.add(parent, condition.span(), &[condition.span()], item.line);
                 let further = draft.pieces.iter().skip(1).copied();
                 let pieces: Vec<Span> = std::iter::once(words.span()).chain(further).collect();
                 // Nested items are lines after the action; only what is returned may be said by them.
                 let is_more = !draft.item.plain || (draft.has_children && matches!(reading.kind, StepKind::Return(_)));
                 lines.add(Some(branch), words.span(), &pieces, limited(reading, is_more));
+                lines.add_end(Some(branch), end, &draft);
                 ids.push(branch);
-                if let Some(Action { condition, words, reading }) = item.otherwise {
+                if let Some(Action { condition, words, reading, end }) = item.otherwise {
                     let arm = Reading::new(StepKind::Branch { arm: Arm::Else, condition: None }, true);
                     let arm = lines.add(parent, condition.span(), &[condition.span()], arm);
                     lines.add(Some(arm), words.span(), &[words.span()], limited(reading, !draft.item.plain));
+                    lines.add_end(Some(arm), end, &draft);
                 }
             }
         }
@@ -127,6 +136,8 @@ fn draft_lines<'a>(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Draft<'a>> {
     let mut drafts: Vec<Draft<'a>> = Vec::new();
+    // By parent, the last draft.
+    let mut last: HashMap<Option<usize>, usize> = HashMap::new();
     let column = |at: u32| at as usize - line_start(source, at as usize);
     // The last line of each level that is open.
     let mut before: Vec<Span> = Vec::new();
@@ -159,12 +170,19 @@ fn draft_lines<'a>(
                 *last = item.bullet;
             }
         }
+        let whole = item.text.iter().fold(item.bullet, |whole, piece| whole.to(*piece));
+        for (_, above) in &open {
+            let above = &mut drafts[*above];
+            above.nested = if above.has_children { above.nested.to(whole) } else { whole };
+            above.has_children = true;
+        }
         let parent = open.last().map(|(_, parent)| *parent);
-        if let Some(parent) = parent {
-            drafts[parent].has_children = true;
+        if let Some(before) = last.insert(parent, drafts.len()) {
+            drafts[before].is_last = false;
         }
         open.push((item.level, drafts.len()));
-        drafts.push(Draft { item, pieces: item.text.clone(), parent, has_children: false });
+        let nested = Span { start: whole.end, ..whole };
+        drafts.push(Draft { item, pieces: item.text.clone(), parent, has_children: false, nested, is_last: true });
     }
     drafts
 }
@@ -184,6 +202,25 @@ impl Lines<'_> {
     fn is_in_loop(&self, parent: Option<StepId>) -> bool {
         let mut around = std::iter::successors(parent, |id| self.steps[id.0 as usize].parent);
         around.any(|id| matches!(self.steps[id.0 as usize].kind, StepKind::Loop(_)))
+    }
+
+    /// What a round of the innermost loop around what is nested under `parent` is called.
+    fn rounds(&self, parent: Option<StepId>) -> Vec<String> {
+        let mut around = std::iter::successors(parent, |id| self.steps[id.0 as usize].parent);
+        let header = around.find_map(|id| match &self.steps[id.0 as usize].kind {
+            StepKind::Loop(header) => Some(header),
+            _ => None,
+        });
+        let Some(Loop::ForEach { variable, list }) = header else { return Vec::new() };
+        let of_list = list.as_ref().map_or_else(Vec::new, names_of_items);
+        std::iter::once(variable.name.to_string()).chain(of_list).collect()
+    }
+
+    /// The end that comes after the line of a draft.
+    fn add_end(&mut self, parent: Option<StepId>, end: Option<End<'_>>, draft: &Draft<'_>) {
+        if let Some(End { words, reading, .. }) = end {
+            self.add(parent, words.span(), &[words.span()], limited(reading, !draft.item.plain));
+        }
     }
 
     fn add(&mut self, parent: Option<StepId>, span: Span, pieces: &[Span], reading: Reading) -> StepId {

@@ -4,7 +4,7 @@ use crate::english::grammar::time::{read_beat, read_clock, read_days, read_time,
 use crate::english::phrase::Phrase;
 use crate::english::words::{closing_bracket, scan_path};
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
-use crate::expr::{Expr, ExprKind, Style, scan_name};
+use crate::expr::{Expr, ExprKind, Style, scan_name, scan_reference};
 
 /// How many words a hole for words is tried with; a bound for hostile texts only.
 const MAX_WORDS: usize = 60;
@@ -27,13 +27,14 @@ pub(crate) enum Hole {
     Clock,
     Days,
     Number,
+    Percent,
     Callable,
     Event,
     NamedEvent,
 }
 
 /// What patterns call them.
-pub(crate) const HOLES: [(&str, Hole); 18] = [
+pub(crate) const HOLES: [(&str, Hole); 19] = [
     ("{target}", Hole::Target),
     ("{value}", Hole::Value),
     ("{condition}", Hole::Condition),
@@ -52,6 +53,8 @@ pub(crate) const HOLES: [(&str, Hole); 18] = [
     ("{clock}", Hole::Clock),
     ("{days}", Hole::Days),
     ("{number}", Hole::Number),
+    // `10%`, `$rate percent`: what stands before the sign.
+    ("{percent}", Hole::Percent),
     // The name of a playbook or tool, or words that may be one.
     ("{callable}", Hole::Callable),
     // The name of an event from outside, and one that looks like a name: `photo_uploaded`.
@@ -67,6 +70,7 @@ impl Hole {
             Hole::Value => "a value: a number, a text in quotes, `$name`, or a list of them",
             Hole::Condition => "a condition such as `$n is 3`",
             Hole::Count | Hole::Number => "a number",
+            Hole::Percent => "a percentage such as `10%`",
             Hole::Call => "a call such as `Name($x)`",
             Hole::Quoted => "a text in quotes",
             Hole::Words | Hole::Rest | Hole::Tail => "something else",
@@ -112,6 +116,13 @@ impl Hole {
             Hole::Number => {
                 let n_digits = text.text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b':').count();
                 (n_digits > 0).then(|| split(n_digits)).flatten()
+            }
+            Hole::Percent => {
+                let n_digits = text.text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+                let length = if n_digits > 0 { n_digits } else { scan_reference(text.text)?.1 };
+                let after = text.from(length).trim();
+                let after = after.strip_mark('%').or_else(|| after.strip_any(&["percent", "per cent"]))?;
+                Some((text.until(length), after))
             }
             Hole::Event => read_event(text),
             Hole::NamedEvent => {

@@ -1,6 +1,7 @@
 //! How a line is matched with the rows of the grammar.
 
 mod holes;
+pub(crate) mod means;
 pub(crate) mod pattern;
 pub(crate) mod people;
 pub(crate) mod rules;
@@ -10,8 +11,9 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::english::grammar::holes::Hole;
+use crate::english::grammar::means::Means;
 use crate::english::grammar::pattern::{Matched, Pattern};
-use crate::english::grammar::rules::{Means, RULES, Rule};
+use crate::english::grammar::rules::{RULES, Rule};
 use crate::english::phrase::Phrase;
 use crate::english::reading::Near;
 use crate::english::words::bare_words;

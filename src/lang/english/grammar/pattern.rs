@@ -2,7 +2,7 @@
 //!
 //! `word`, `one|other`, `(some words|other words)`, `[words that may be there]`, and holes: `{target}` is `$x` or
 //! `$x:int`, `{value}` an expression, `{condition}` one as in a sentence, `{count}` a number in digits or words, `{call}`
-//! is `Name(…)`, `{quoted}` a text in quotes, `{words}` any words, `{rest}` whatever remains. Triggers have some of their own (see [`HOLES`]). After `!` the text can mean
+//! is `Name(…)`, `{quoted}` a text in quotes, `{percent}` is `10%`, `{words}` any words, `{rest}` whatever remains. Triggers have some of their own (see [`HOLES`]). After `!` the text can mean
 //! nothing else: where it goes on otherwise it was nearly understood. Any other name in braces is one of the groups that
 //! a table has, patterns of which others are made.
 

@@ -2,100 +2,6 @@
 //! accepts is its pattern (see [`crate::english::grammar::pattern`]). docs/language.md shows the rows; to teach Playhouse a
 //! wording, add one.
 
-/// What a row of the grammar means; the holes of its pattern stand in the order that is given here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Means {
-    /// The program ends.
-    EndProgram,
-    /// The playbook ends.
-    EndPlaybook,
-    /// The innermost loop ends.
-    Break,
-    /// The next round of the innermost loop begins.
-    Continue,
-    /// The rounds of a loop.
-    Loop(Rounds),
-    /// A variable gets a value: the variable, the value in whatever form.
-    Assign,
-    /// The same, said in words: a text may stand without quotes.
-    SetTo,
-    /// A variable gets what the model finds: the variable.
-    AssignInWords,
-    /// The same: the value, the variable.
-    Store,
-    /// A list gets more items: the items, the list.
-    Append,
-    /// The same, where what is added are texts: a variable may be a number.
-    AppendTexts,
-    /// A variable gets what its value and another give: the variable, the other.
-    Change(Change),
-    /// The same: the other, the variable.
-    Put(Change),
-    /// A number goes up or down by one: the variable.
-    Step(Change),
-    /// What stands before is done, and a variable gets what comes of it: the line, the variable.
-    Keep,
-    /// A call in a sentence: its words, the call.
-    CallInSentence,
-    /// A call whose arguments are in the words of a sentence: its words, the callee.
-    CallNamed,
-    /// A call whose arguments follow: the callee, the arguments.
-    CallWith,
-    /// A text is said: the text.
-    Say,
-    /// The value of a variable is said: the variable.
-    SayValue,
-    /// The model says something: what.
-    SayInWords,
-    /// The same, where it asks for nothing.
-    Speak,
-    /// It is left to the model: why it is not more, and a line that would be.
-    Nearly(&'static str, &'static str),
-}
-
-/// What the rounds of a loop go by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rounds {
-    /// A loop over a list: its variable, the list.
-    ForEach,
-    /// The same: its variable, the items one by one.
-    ForEachOf,
-    /// The same: the list, its variable.
-    Over,
-    /// A loop over numbers: its variable, the first, the last.
-    Range,
-    /// A loop of so many rounds: the number.
-    Count,
-    /// A loop of so many rounds.
-    Times(i64),
-    /// A loop of so many rounds, said in words.
-    InWords,
-    /// A loop of the model's with a bound: the number.
-    AtMost,
-    /// A loop with a bound: the condition, the number.
-    UntilAtMost,
-    /// A loop with a bound: the number, the condition.
-    AtMostUntil,
-    /// A loop: the condition, in words if it is none.
-    Until,
-    /// A loop: the condition, in words if it is none.
-    While,
-    /// A loop that something in it ends.
-    Forever,
-    /// A loop of the model's own.
-    Own,
-}
-
-/// How a value changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// `+`, and an item more in a list.
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-}
-
 /// A row of the grammar.
 #[derive(Debug)]
 pub(crate) struct Rule {
@@ -109,23 +15,30 @@ const fn rule(means: Means, pattern: &'static str, examples: &'static [&'static 
     Rule { pattern, means, examples }
 }
 
-use Means::{
-    Assign, Break, CallInSentence, CallNamed, CallWith, Continue, EndPlaybook, EndProgram, Keep, Loop, Nearly, Put,
-    Say, SayInWords, Speak, Store,
+use crate::english::grammar::means::Means::{
+    self, Assign, Break, CallInSentence, CallNamed, CallWith, Continue, EndPlaybook, EndProgram, Keep, Loop, Nearly,
+    Put, Say, SayInWords, Speak, Store,
 };
+
+use crate::english::grammar::means::{Change, Rounds};
 
 /// The rows, by what they mean; of two that fit a line the first counts.
 pub(crate) const RULES: &[Rule] = &[
     rule(
         EndProgram,
-        "(end|finish|stop|close|terminate|exit|quit|leave) [the|this|our] (program|conversation|session|chat|call|dialogue|dialog|phone call) [here|now]",
+        "(end|finish|stop|close|terminate|exit|quit|leave) [the|this|our] (program|programme|conversation|session|chat|call|dialogue|dialog|phone call) [here|now|there|right here|right now|right there]",
         &["End the conversation", "Stop the program"],
     ),
     rule(EndProgram, "(exit|quit|hang up|yld for exit) [now]", &["Hang up", "Exit"]),
     rule(
         EndPlaybook,
-        "(end|the end|stop|done|finish|finished|terminate|that's all|that is all|we're done|we are done) [here|now]",
+        "(end|the end|stop|done|finish|finished|terminate|that's all|that is all|we're done|we are done) [here|now|there|right here|right now|right there]",
         &["Stop", "Done.", "End"],
+    ),
+    rule(
+        Means::SayThenEnd,
+        "(end|(end|close|finish) [the|this|our] (program|programme|conversation|session|chat|call|dialogue|dialog|phone call)) [with|by saying|and say] [:] {quoted}",
+        &["End with \"Goodbye.\""],
     ),
     rule(EndPlaybook, "(end|finish|stop|leave|exit) [the|this] (playbook|procedure)", &["Leave this playbook"]),
     rule(
@@ -145,6 +58,11 @@ pub(crate) const RULES: &[Rule] = &[
         "(skip|pass over) (it|(this|the current) (one|item|round|entry|element|{target})|the rest of this round)",
         &["Skip this one"],
     ),
+    rule(
+        Means::ContinueWith,
+        "((continue|go|go on|move on|proceed|skip|jump|carry on) [with|to|on to] [the] next|(skip|pass over) (this|the current)) {rest}",
+        &[],
+    ),
     rule(Continue, "next (one|item|round|entry|element|iteration)", &["Next item"]),
     rule(
         Loop(Rounds::ForEach),
@@ -160,6 +78,11 @@ pub(crate) const RULES: &[Rule] = &[
         Loop(Rounds::Over),
         "(for each of|for all|loop over|loop through|go through|iterate over|step through|run through|walk through|work through) [all|all of|each of] [the] {value} [,] ! (as|with|calling each|calling each one|and call each|and call each one|each time as) {target}",
         &["Loop over $list as $x"],
+    ),
+    rule(
+        Loop(Rounds::Each),
+        "(for each of|for all|loop over|loop through|go through|iterate over|step through|run through|walk through|work through) [all|all of|each of] [the] {value} [one by one|one at a time|one after the other|in turn]",
+        &[],
     ),
     rule(
         Loop(Rounds::Range),
@@ -239,6 +162,18 @@ pub(crate) const RULES: &[Rule] = &[
         "(decrease|decrement|reduce|lower) [the value of] [the] {target} by ! {value}",
         &["Reduce $stock by $sold"],
     ),
+    rule(Means::Percent(Change::Add), "(increase|raise) [the] {target} by {percent}", &["Increase $price by 10%"]),
+    rule(
+        Means::Percent(Change::Subtract),
+        "(decrease|reduce|lower|cut|discount) [the] {target} by {percent}",
+        &["Reduce $price by 10%"],
+    ),
+    rule(Means::Percent(Change::Add), "add {percent} (to|onto) [the] {target}", &["Add 19 percent to $price"]),
+    rule(
+        Means::Percent(Change::Subtract),
+        "(take|subtract|deduct) {percent} (off|from) [the] {target}",
+        &["Take 10% off $total"],
+    ),
     rule(Means::Change(Change::Multiply), "multiply [the] {target} (by|with) ! {value}", &["Multiply $price by 2"]),
     rule(Means::Change(Change::Divide), "divide [the] {target} by ! {value}", &["Divide $bill by $people"]),
     rule(Means::Step(Change::Add), "(increase|increment|count up|raise) [the] {target} [by one]", &["Increment $a"]),
@@ -247,6 +182,8 @@ pub(crate) const RULES: &[Rule] = &[
         "(decrease|decrement|count down|lower) [the] {target} [by one]",
         &["Decrement $a"],
     ),
+    rule(Means::Step(Change::Multiply), "double [the] {target}", &["Double $stake"]),
+    rule(Means::Step(Change::Divide), "halve [the] {target}", &["Halve $stake"]),
     rule(
         Put(Change::Add),
         "(add|push) [the text|the number|the value] {value} [points|point|euros|dollars] (to|onto) [the] [total] ! {target}",
@@ -259,7 +196,7 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule(
         Means::Append,
-        "(add|put) {words} (to|on|onto) [the] (list|end of) [the] {target}",
+        "(add|put) {words} (to|on|onto|in|into) [the] (list|end of) [the] {target}",
         &["Add $summary to the list $findings"],
     ),
     rule(Means::AppendTexts, "add {words} to {target}", &["Add \"github\" and \"jira\" to $accounts"]),
@@ -272,6 +209,16 @@ pub(crate) const RULES: &[Rule] = &[
         "(set|let|change|reset|initialise|initialize|start|begin) [with] [the] [value of|variable] {target} [back] (=|:=|to|be|as|with|at|:) {rest}",
         &["Set $x to 3", "Let $x be 3", "Reset $n to 0", "Start with $total = 0"],
     ),
+    rule(
+        Assign,
+        "(get|fetch|find|load|look up|obtain|retrieve|determine|compute|calculate|estimate|create|generate|set|update|fill) [a list of|the list of|a|an|the|all|all the] {target} (using|with|via|through|by calling|by running|from) {call}",
+        &["Get $order using GetOrder($id)", "Set $order by calling GetOrder($id)"],
+    ),
+    rule(
+        Means::Truth,
+        "{target} (is true if|is true when|is true exactly if|is true only if) {condition}",
+        &["$paid is true if $status is \"paid\""],
+    ),
     rule(Means::SetTo, "{target} (is now|becomes) {rest}", &["$status is now \"closed\""]),
     rule(Means::SetTo, "(remember|note) that {target} is [now] {rest}", &["Remember that $vip is true"]),
     rule(
@@ -283,6 +230,11 @@ pub(crate) const RULES: &[Rule] = &[
         Keep,
         "{words} [,] [and] [then] (store|save|keep|put|remember|record|note|write|return) (it|this|that|them|the result|the results|the answer|the answers|the reply|the outcome|the response|the value|their answer|their choice|what they say|yes/no|yes or no) (in|into|as|under|to) ! {target}",
         &["GetOrder($id) and store the result in $order", "Ask for their name and keep it as $name"],
+    ),
+    rule(
+        Keep,
+        "(store|save|keep|put|remember|record|write|assign) (the result|the results|the answer|the outcome|the output) (of|from) {call} (in|into|as|to|under) [the] [variable] {target}",
+        &["Store the result of GetOrder($id) in $order"],
     ),
     rule(
         Keep,
@@ -310,6 +262,7 @@ pub(crate) const RULES: &[Rule] = &[
         "(summarise|summarize|classify|translate|extract|rewrite|count|rate|note|write|take|format|describe|list|decide|judge|guess) {words} (as|in|into|under) {target}",
         &["Summarise the talk in one sentence as $summary"],
     ),
+    rule(Means::Keep, "(remember|keep|note) {words} as {target}", &["Remember the caller's name as $name"]),
     rule(
         Means::AssignInWords,
         "(compute|calculate|determine|estimate|pick|choose|generate|update|work out|draft|find out|make) [the] {target} {rest}",
@@ -375,7 +328,7 @@ pub(crate) const RULES: &[Rule] = &[
             "no line jumps to another one; lines that are done again are nested under a loop",
             "Repeat until $done is yes",
         ),
-        "((go|jump) [back] to (the|step|line) {rest}|(start|begin) (again|over) [{rest}]|repeat from the (beginning|top|start) [{rest}])",
+        "((go|jump) [back] to (the|step|line|ask|asking) {rest}|(start|begin) (again|over) [{rest}]|repeat from the (beginning|top|start) [{rest}])",
         &["Go back to the question", "Start again from the top"],
     ),
     rule(
@@ -385,6 +338,27 @@ pub(crate) const RULES: &[Rule] = &[
         ),
         "(make sure|ensure|verify) [that] {target} (is|are|has|contains) {rest}",
         &["Make sure that $amount is a positive number"],
+    ),
+    rule(
+        Nearly("a question that is asked again and again stands under a loop", "Repeat until $email contains \"@\""),
+        "keep asking {words} until {rest}",
+        &["Keep asking for $email until it contains \"@\""],
+    ),
+    rule(
+        Nearly(
+            "a call that is tried again and again stands under a loop",
+            "Repeat until the last call worked, at most 3 times",
+        ),
+        "(try|retry|call) {call} [again] [for] (up to|at most|no more than|a maximum of) {count} times",
+        &["Try CheckStock() up to three times"],
+    ),
+    rule(
+        Nearly(
+            "a question that is asked so many times stands under a loop",
+            "Repeat until $ok is yes, at most 3 times",
+        ),
+        "ask [{words}] again {words} times [{rest}]",
+        &["Ask again (up to 3 times)"],
     ),
     rule(
         Nearly("nothing counts that; a variable can", "If $attempts is at least 3, Escalate()"),
@@ -398,45 +372,9 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule(
         Nearly("the variable of each round is missing", "For each $x in $list"),
-        "((for|foreach) (each|every|all) [in] {target}|for {target} {target})",
+        "((for|foreach) (each|every|all) [in|of] [the] {target}|for {target} {target})",
         &["For each $orders"],
     ),
     rule(Nearly("`==` compares; one `=` gives a value", "$x = 3"), "{target} == {rest}", &["$x == 3"]),
     rule(Speak, "(print|give|show) [a|the] (summary|overview) [of] {rest}", &["Print a summary of the order"]),
 ];
-
-impl Means {
-    pub(crate) fn describe(self) -> &'static str {
-        match self {
-            Means::EndProgram => "the program ends",
-            Means::EndPlaybook => "the playbook ends",
-            Means::Break => "the loop ends",
-            Means::Continue => "the next round begins",
-            Means::Loop(rounds) => rounds.describe(),
-            Means::Assign | Means::SetTo | Means::Store => "a variable gets a value",
-            Means::AssignInWords => "a variable gets what the model finds",
-            Means::Append | Means::AppendTexts => "a list gets more items",
-            Means::Change(_) | Means::Put(_) | Means::Step(_) => "a number changes",
-            Means::Keep => "a variable keeps what comes of the line",
-            Means::CallInSentence | Means::CallNamed | Means::CallWith => "a call",
-            Means::Say | Means::SayValue => "a text is said",
-            Means::SayInWords | Means::Speak => "the model says something",
-            Means::Nearly(..) => "not read: `check` says what to write",
-        }
-    }
-}
-
-impl Rounds {
-    pub(crate) fn describe(self) -> &'static str {
-        match self {
-            Rounds::ForEach | Rounds::ForEachOf | Rounds::Over => "a loop over a list",
-            Rounds::Range => "a loop over numbers",
-            Rounds::Count | Rounds::Times(_) | Rounds::InWords => "so many rounds",
-            Rounds::AtMost => "rounds until the model says that it is enough, with a bound",
-            Rounds::UntilAtMost | Rounds::AtMostUntil => "rounds until something is true, with a bound",
-            Rounds::Until => "rounds until something is true",
-            Rounds::While => "rounds while something is true",
-            Rounds::Forever | Rounds::Own => "a loop of the model's",
-        }
-    }
-}
