@@ -98,7 +98,7 @@ const ENDING_VERBS: &str = "end exit hang stop finish return break quit leave";
 fn strip_joint(words: Phrase<'_>) -> Option<(Phrase<'_>, bool)> {
     let (mut rest, mut is_apart) = (words.trim(), false);
     loop {
-        let marks = rest.text.trim_end_matches(|c: char| matches!(c, ',' | ';' | '.' | '&' | '—' | '–') || c == ' ');
+        let marks = rest.text.trim_end_matches([',', ';', '.', '&', '—', '–', ' ']);
         is_apart |= marks.len() < rest.text.len();
         let before = rest.until(marks.len());
         let then = before.strip_end("then");
