@@ -95,7 +95,7 @@ fn split_end<'a>(words: Phrase<'a>, read: &Reading, around: Surroundings<'_>) ->
 fn strip_joint(words: Phrase<'_>) -> Option<(Phrase<'_>, bool)> {
     let (mut rest, mut is_apart) = (words.trim(), false);
     loop {
-        let marks = rest.text.trim_end_matches(|c: char| matches!(c, ',' | ';' | '.' | '&' | '—' | '–') || c == ' ');
+        let marks = rest.text.trim_end_matches([',', ';', '.', '&', '—', '–', ' ']);
         is_apart |= marks.len() < rest.text.len();
         let before = rest.until(marks.len());
         let then = before.strip_end("then");

@@ -198,11 +198,9 @@ pub(super) fn nearly(line: Phrase<'_>) -> Option<Box<Near>> {
 
 /// `value` as one more item of a list; a list may be meant to be one, or to give its own items.
 fn item_of(target: Target, value: Expr, around: Surroundings<'_>) -> Option<Reading> {
-    let is_list = match &value.kind {
-        ExprKind::Reference(reference) => around.held.lists.contains(&reference.name) && reference.path.is_empty(),
-        ExprKind::List(_) | ExprKind::Range(..) => true,
-        _ => false,
-    };
+    let holds_list = |reference: &Reference| reference.path.is_empty() && around.held.lists.contains(&reference.name);
+    let is_list = matches!(&value.kind, ExprKind::Reference(reference) if holds_list(reference))
+        || matches!(value.kind, ExprKind::List(_) | ExprKind::Range(..));
     (!is_list).then(|| append(target, vec![value]))
 }
 
@@ -210,14 +208,12 @@ fn item_of(target: Target, value: Expr, around: Surroundings<'_>) -> Option<Read
 fn part(percent: Expr, change: Change) -> Option<Expr> {
     let (span, grows) = (percent.span, change == Change::Add);
     let literal = |value: Value| Expr { kind: ExprKind::Literal(value), span };
-    let number = match &percent.kind {
-        ExprKind::Literal(Value::Int(number)) => Some(*number as f64),
-        ExprKind::Literal(Value::Float(number)) => Some(*number),
-        ExprKind::Reference(_) => None,
-        _ => return None,
-    };
-    if let Some(number) = number {
-        return Some(literal(Value::Float((if grows { 100.0 + number } else { 100.0 - number }) / 100.0)));
+    let of = |number: f64| Some(literal(Value::Float((if grows { 100.0 + number } else { 100.0 - number }) / 100.0)));
+    if let ExprKind::Literal(Value::Int(number)) = &percent.kind {
+        return of(*number as f64);
+    }
+    if let ExprKind::Literal(Value::Float(number)) = &percent.kind {
+        return of(*number);
     }
     let hundred = Box::new(literal(Value::Int(100)));
     let share = Expr { kind: ExprKind::Binary(BinaryOperator::Divide, Box::new(percent), hundred), span };
@@ -429,13 +425,11 @@ fn without_remark(value: Phrase<'_>) -> Phrase<'_> {
 
 /// The variables that `and` joins, or the one that stands there, if nothing else does.
 fn joined_names(value: &Expr) -> Option<Vec<&Arc<str>>> {
-    match &value.kind {
-        ExprKind::Reference(reference) if reference.path.is_empty() => Some(vec![&reference.name]),
-        ExprKind::Binary(BinaryOperator::And, left, right) => {
-            Some([joined_names(left)?, joined_names(right)?].concat())
-        }
-        _ => None,
+    if let ExprKind::Binary(BinaryOperator::And, left, right) = &value.kind {
+        return Some([joined_names(left)?, joined_names(right)?].concat());
     }
+    let ExprKind::Reference(reference) = &value.kind else { return None };
+    reference.path.is_empty().then(|| vec![&reference.name])
 }
 
 /// A value that is said exactly: an expression, `yes` or `no`, `whether $x is 3`.

@@ -160,17 +160,10 @@ fn names_answer(rest: Phrase<'_>, mention: &Mention) -> bool {
     let after = rest.from(mention.span.end as usize - rest.start());
     let goes_on = after.text.trim_start();
     let ends = goes_on.is_empty() || goes_on.starts_with(['.', ',', ':', '?', '(', ';']);
-    let is_for_user = || {
-        let they = ["they", "he", "she", "you", "to"].iter().any(|word| after.trim().strip(word).is_some());
-        // `they'd like`
-        they || after.trim().first_word().is_some_and(|word| is_one_of("they you", word))
-            || strip_partner(after.trim()).is_some()
-    };
-    let asks = |asker: &&str| {
-        let head = asker.split(' ').rev().try_fold(before, |rest, word| rest.strip_end(word));
-        head.is_some()
-    };
-    ASKERS.iter().any(|asker| asks(&asker) && (ends || is_for_user()))
+    let is_for_user =
+        || after.strip_any(&["they", "he", "she", "you", "to"]).is_some() || strip_partner(after.trim()).is_some();
+    let asks = |asker: &&str| asker.split(' ').rev().try_fold(before, |rest, word| rest.strip_end(word)).is_some();
+    ASKERS.iter().any(asks) && (ends || is_for_user())
 }
 
 fn targets_of(words: Phrase<'_>) -> Vec<Target> {

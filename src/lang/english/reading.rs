@@ -40,11 +40,11 @@ impl Held {
     /// With what the types of `declared` say.
     pub(crate) fn with_types<'a>(mut self, declared: impl Iterator<Item = (&'a Arc<str>, Type)>) -> Held {
         for (name, ty) in declared {
-            match ty.kind {
-                TypeKind::List => self.lists.insert(name.clone()),
-                TypeKind::Bool => self.truths.insert(name.clone()),
-                _ => false,
-            };
+            if ty.kind == TypeKind::List {
+                self.lists.insert(name.clone());
+            } else if ty.kind == TypeKind::Bool {
+                self.truths.insert(name.clone());
+            }
         }
         self
     }

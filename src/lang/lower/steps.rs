@@ -207,9 +207,8 @@ impl Lines<'_> {
     /// What a round of the innermost loop around what is nested under `parent` is called.
     fn rounds(&self, parent: Option<StepId>) -> Vec<String> {
         let mut around = std::iter::successors(parent, |id| self.steps[id.0 as usize].parent);
-        let header = around.find_map(|id| match &self.steps[id.0 as usize].kind {
-            StepKind::Loop(header) => Some(header),
-            _ => None,
+        let header = around.find_map(|id| {
+            if let StepKind::Loop(header) = &self.steps[id.0 as usize].kind { Some(header) } else { None }
         });
         let Some(Loop::ForEach { variable, list }) = header else { return Vec::new() };
         let of_list = list.as_ref().map_or_else(Vec::new, names_of_items);
