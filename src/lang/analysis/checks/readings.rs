@@ -119,11 +119,13 @@ fn moment(line: Phrase<'_>, mention: &Mention) -> Option<Diagnostic> {
     /// What may stand between a variable and the moment that it is compared with.
     const LINKS: &str = "is isn are aren was wasn t were not date time day before after by until earlier later than on or since \
         the no at most least only already still exactly in";
+    /// A bound for hostile texts only: a variable has all that follows after it.
+    const MAX_LINKS: usize = 12;
     const ORDERS: &str = "before after than until since by";
     let after = line.from(mention.span.end as usize - line.start());
     let member = after.text.find(|c: char| !continues_name(c) && c != '.').unwrap_or(after.text.len());
     let after = after.from(member);
-    let words: Vec<(usize, &str)> = after.words().collect();
+    let words: Vec<(usize, &str)> = after.words().take(MAX_LINKS).collect();
     let first = words.iter().position(|(_, word)| !is_one_of(LINKS, word)).filter(|&first| first > 0)?;
     let (at, word) = words[first];
     // Marks between them begin something else.
