@@ -9,7 +9,7 @@ use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::view::{FrameView, VariableView};
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, NewProgram, Outcome, Progress, Question,
-    ReplyEnd, Signal, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Verdict, Wait,
+    ReplyEnd, Signal, StartCall, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Verdict, Wait,
 };
 use playhouse::vm::{Begin, Machine};
 
@@ -289,13 +289,12 @@ impl World {
                 self.turn = Some(start.turn);
                 let delay = if start.delay_ms > 0 { format!(" after {} ms", start.delay_ms) } else { String::new() };
                 self.log.push(format!("ask {} ({:?}, attempt {}){delay}", start.turn.0, start.kind, start.attempt));
-                for message in &start.messages[1..] {
+                self.log.extend(start.messages[1..].iter().map(|message| {
                     let lines: Vec<String> = message.text.lines().map(|line| format!("    {line}")).collect();
-                    self.log.push(format!("  {:?}:\n{}", message.role, lines.join("\n")));
-                }
-                if let Some(words) = start.data.user.as_ref().filter(|_| start.attempt > 1) {
-                    self.log.push(format!("  as data: {words:?}"));
-                }
+                    format!("  {:?}:\n{}", message.role, lines.join("\n"))
+                }));
+                let again = |words: &Arc<str>| (start.attempt > 1).then(|| format!("  as data: {words:?}"));
+                self.log.extend(start.data.user.as_ref().and_then(again));
                 self.asked = Some(start);
             }
             Effect::CloseReply { turn, close } => {
@@ -308,23 +307,20 @@ impl World {
             Effect::StartCall(start) => {
                 let arguments = Value::map(start.argument_map());
                 let answer = start.answers.last().map(|(_, answer)| format!(" answer {answer}")).unwrap_or_default();
-                self.log.push(format!(
-                    "start {} {} {arguments} attempt {}{answer}",
-                    start.call.0, start.name, start.attempt
-                ));
+                let StartCall { call, name, attempt, .. } = &*start;
+                self.log.push(format!("start {} {name} {arguments} attempt {attempt}{answer}", call.0));
                 self.to_start.push_back((start.call, start.attempt, start.name));
             }
             Effect::CancelCall { call } => self.log.push(format!("cancel {}", call.0)),
             Effect::Say { utterance, text, last, .. } => {
                 self.speech.push_str(&text);
                 if last {
-                    let text = std::mem::take(&mut self.speech);
-                    self.log.push(format!("say {} {}", utterance.0, Value::from(text)));
+                    self.log.push(format!("say {} {}", utterance.0, Value::from(std::mem::take(&mut self.speech))));
                 }
             }
             Effect::StartTimer { timer, after_ms, .. } => {
                 self.timer = Some(timer);
-                self.log.push(format!("timer {} ms", after_ms));
+                self.log.push(format!("timer {after_ms} ms"));
             }
             Effect::Classify(question) => {
                 let candidates: Vec<&str> = question.candidates.iter().map(|candidate| &*candidate.name).collect();

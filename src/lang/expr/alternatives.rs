@@ -197,7 +197,8 @@ impl Parser<'_> {
 pub(crate) fn bare_text(text: &str) -> Option<String> {
     let parser = Parser::new(crate::expr::parser::Style::Sentence, text, crate::span::FileId(0), 0);
     let is_value = ["yes", "no", "true", "false", "null", "none"].iter().any(|word| parser.at_word(word));
-    let end = parser.bare_text_at(&parser.next, true).filter(|&end| end == text.len() && !is_value)?;
+    // `Set $priority to high` judges nothing.
+    let end = parser.bare_text_at(&parser.next, false).filter(|&end| end == text.len() && !is_value)?;
     let is_number = number_word(text).is_some();
     (!is_number).then(|| text[..end].split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -37,7 +37,7 @@ impl Parser<'_> {
             value = match value {
                 Value::Int(number) => number.checked_mul(1000).map_or(Value::Float(number as f64 * 1000.0), Value::Int),
                 Value::Float(number) => Value::Float(number * 1000.0),
-                other => other,
+                other @ (Value::Null | Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Map(_)) => other,
             };
         }
         self.reset((next_token(self.text, end), end));
@@ -198,13 +198,10 @@ pub(crate) fn read_date(text: &str) -> Option<(String, usize)> {
     let (first, second, year) = (parts.next()?, parts.next()?, parts.next()?);
     let month = |lexed: &Lexed| {
         let name = word(lexed);
-        let is_it = |known: &&str| **known == name || (name.len() >= 3 && known.starts_with(&name));
-        MONTHS.iter().position(|known| is_it(&known)).filter(|_| lexed.token == Token::Word)
+        let is_it = |known: &&str| *known == name || (name.len() >= 3 && known.starts_with(&name));
+        MONTHS.iter().position(is_it).filter(|_| lexed.token == Token::Word)
     };
-    let number = |lexed: &Lexed| match lexed.token {
-        Token::Number(Value::Int(number)) => Some(number),
-        _ => None,
-    };
+    let number = |lexed: &Lexed| if let Token::Number(Value::Int(number)) = lexed.token { Some(number) } else { None };
     let (day, month) = match month(&first) {
         Some(month) => (number(&second)?, month),
         None => (number(&first)?, month(&second)?),

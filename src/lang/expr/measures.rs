@@ -51,7 +51,13 @@ impl Parser<'_> {
             Token::Str(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
                 Err(self.error("a text is not reached; write `is`"))
             }
-            _ => Ok(Op::GreaterOrEqual),
+            Token::Number(_)
+            | Token::Str(_)
+            | Token::Reference(_)
+            | Token::Word
+            | Token::Symbol(_)
+            | Token::End
+            | Token::Bad(_) => Ok(Op::GreaterOrEqual),
         }
     }
 

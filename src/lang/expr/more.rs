@@ -50,7 +50,7 @@ impl Parser<'_> {
         let nothing = AFTER_IS.iter().find_map(|(words, says)| match says {
             Tests(Test::Empty) if self.eat_phrase(words) => Some((Test::Empty, false)),
             TestsNot(test) if self.eat_phrase(words) => Some((*test, true)),
-            _ => None,
+            Compares(_) | Says::Between | Says::Reaches | Tests(_) | TestsNot(_) | Says::Is(_) => None,
         });
         if let Some((test, negated)) = nothing {
             let span = tested.expr.span.to(self.span(self.end, self.end));
@@ -115,11 +115,21 @@ fn subject_of(compared: &Expr) -> Option<&Expr> {
     let subject = match &compared.kind {
         ExprKind::Unary(UnaryOperator::Not, inner) | ExprKind::Binary(Op::And | Op::Or, inner, _) => subject_of(inner)?,
         ExprKind::Test { subject, .. } => subject,
-        ExprKind::Binary(_, left, _) => match &left.kind {
-            ExprKind::Unary(UnaryOperator::Lowercase, text) => text,
-            _ => left,
-        },
-        _ => return None,
+        ExprKind::Binary(_, left, _) => {
+            if let ExprKind::Unary(UnaryOperator::Lowercase, text) = &left.kind {
+                text
+            } else {
+                left
+            }
+        }
+        ExprKind::Literal(_)
+        | ExprKind::Reference(_)
+        | ExprKind::List(_)
+        | ExprKind::Map(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Text(_)
+        | ExprKind::Range(..)
+        | ExprKind::Length(_) => return None,
     };
     matches!(subject.kind, ExprKind::Reference(_)).then_some(subject)
 }

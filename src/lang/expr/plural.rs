@@ -22,7 +22,14 @@ fn with_subject(compared: &Expr, subject: &Expr) -> Option<Expr> {
             let left = is_small.then(|| in_place_of(left, subject)).flatten()?;
             ExprKind::Binary(*operator, Box::new(left), right.clone())
         }
-        _ => return None,
+        ExprKind::Literal(_)
+        | ExprKind::Reference(_)
+        | ExprKind::List(_)
+        | ExprKind::Map(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Text(_)
+        | ExprKind::Range(..)
+        | ExprKind::Length(_) => return None,
     };
     Some(Expr { kind, span: compared.span })
 }
@@ -33,7 +40,13 @@ fn in_place_of(left: &Expr, subject: &Expr) -> Option<Expr> {
         ExprKind::Reference(_) => return Some(subject.clone()),
         ExprKind::Length(inner) => ExprKind::Length(Box::new(in_place_of(inner, subject)?)),
         ExprKind::Unary(operator, inner) => ExprKind::Unary(*operator, Box::new(in_place_of(inner, subject)?)),
-        _ => return None,
+        ExprKind::Literal(_)
+        | ExprKind::List(_)
+        | ExprKind::Map(_)
+        | ExprKind::Binary(..)
+        | ExprKind::Text(_)
+        | ExprKind::Range(..)
+        | ExprKind::Test { .. } => return None,
     };
     Some(Expr { kind, span: subject.span })
 }

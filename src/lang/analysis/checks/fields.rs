@@ -86,9 +86,8 @@ fn texts_compared(condition: &Expr) -> Vec<(&Reference, &Value, Span)> {
     condition.for_each(&mut |expr| {
         let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return };
         let ExprKind::Reference(reference) = &without_case(left).kind else { return };
-        let text = compared_with(right).iter().map(without_case).find_map(|value| match &value.kind {
-            ExprKind::Literal(text @ Value::Str(_)) => Some(text),
-            _ => None,
+        let text = compared_with(right).iter().map(without_case).find_map(|value| {
+            if let ExprKind::Literal(text @ Value::Str(_)) = &value.kind { Some(text) } else { None }
         });
         found.extend(text.filter(|_| reference.path.is_empty()).map(|text| (reference, text, expr.span)));
     });

@@ -53,11 +53,12 @@ fn counts_down(program: &Program, playbook: &Playbook, compared: &Expr) -> Optio
     let mut falls = false;
     for step in steps {
         let StepKind::Assign { value: Some(value), .. } = &step.kind else { return None };
-        match &value.kind {
-            ExprKind::Binary(Op::Subtract, from, _) if from.kind == left.kind => falls = true,
-            _ => {
-                value.as_constant()?;
-            }
+        if let ExprKind::Binary(Op::Subtract, from, _) = &value.kind
+            && from.kind == left.kind
+        {
+            falls = true;
+        } else {
+            value.as_constant()?;
         }
     }
     let name = &reference.name;

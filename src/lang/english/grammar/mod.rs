@@ -118,9 +118,10 @@ impl Near {
     /// A text that begins like a row of the grammar, up to a hole.
     pub(crate) fn of(rule: &Rule, hole: Hole, place: Phrase<'_>) -> Near {
         let wording = rule.examples.first().copied().unwrap_or(rule.pattern).to_owned();
-        let message = match hole {
-            Hole::Words | Hole::Rest | Hole::Tail => "this line was nearly understood, up to here".to_owned(),
-            _ => format!("this line was nearly understood: {} is expected here", hole.describe()),
+        let is_any = matches!(hole, Hole::Words | Hole::Rest | Hole::Tail);
+        let message = match is_any {
+            true => "this line was nearly understood, up to here".to_owned(),
+            false => format!("this line was nearly understood: {} is expected here", hole.describe()),
         };
         Near { place: place.span(), message, wording, repair: None }
     }
