@@ -8,7 +8,7 @@ use crate::english::lines::{
 };
 use crate::english::loops::read_line;
 use crate::english::near::{ENDING_VERBS, find_near, understood};
-use crate::english::phrase::Phrase;
+use crate::english::phrase::{Phrase, end_before};
 use crate::english::reading::{Action, End, ItemReading, Reading, Surroundings};
 use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator, is_one_of};
 use crate::program::{Arm, Returned, StepKind};
@@ -70,8 +70,9 @@ fn split_end<'a>(words: Phrase<'a>, read: &Reading, around: Surroundings<'_>) ->
         Found::Near(..) => None,
     });
     if let Some(before) = said {
-        let words = words.until(before.start() - words.start()).trim();
-        let end = End { before, words, reading: Reading::new(StepKind::End, true) };
+        let words = end_before(words, before);
+        let reading = read_action(words, around);
+        let end = End { before, words, reading };
         return Some((Reading::new(StepKind::Say { literal: Some(read_quoted(before)?) }, true), end));
     }
     let verbs = words.words().filter(|(at, word)| *at > 0 && is_one_of(ENDING_VERBS, word));

@@ -10,7 +10,7 @@ use crate::english::grammar::means::{Change, Means};
 use crate::english::grammar::rules::Rule;
 use crate::english::grammar::time::says_when;
 use crate::english::grammar::{Found, rows};
-use crate::english::phrase::Phrase;
+use crate::english::phrase::{Phrase, end_before};
 use crate::english::questions::{read_ask, read_asking};
 use crate::english::reading::{Near, Reading, Surroundings};
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
@@ -173,7 +173,8 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
         }
         // Where it cannot become two lines.
         Means::SayThenEnd => {
-            let near = two_actions(line, &format!("Say {}", holes.first()?.text.trim()), "end program");
+            let said = *holes.first()?;
+            let near = two_actions(line, &format!("Say {}", said.text.trim()), end_before(line, said).text);
             Some(Reading { near: Some(Box::new(near)), ..Reading::free() })
         }
         Means::Loop(_) => None,

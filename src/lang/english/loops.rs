@@ -69,8 +69,8 @@ pub(super) fn read_line<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> ItemR
     }
 }
 
-/// What stands after a list of which not all is gone through, or not in its order.
-const RESTRICTIONS: [&str; 32] = [
+/// What stands after a list of which not all is gone through, or not in its order, or not to its end.
+const RESTRICTIONS: [&str; 37] = [
     "except",
     "but",
     "excluding",
@@ -103,6 +103,11 @@ const RESTRICTIONS: [&str; 32] = [
     "that",
     "where",
     "which",
+    "until",
+    "till",
+    "while",
+    "as long as",
+    "unless",
 ];
 
 /// What stands there and says what a loop does anyway.

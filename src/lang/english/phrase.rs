@@ -472,3 +472,11 @@ pub(crate) fn mentioned_names(text: &str) -> BTreeSet<Arc<str>> {
     let whole = Phrase::new(text, Span::new(FileId(0), 0, text.len()));
     whole.mentions().into_iter().map(|mention| mention.name).collect()
 }
+
+/// The end in `End the call with "Bye"`: `End` alone is the playbook's.
+pub(super) fn end_before<'a>(line: Phrase<'a>, said: Phrase<'a>) -> Phrase<'a> {
+    let end = line.until(line.text[..said.start() - line.start()].trim_end_matches([':', ' ']).len()).trim();
+    let by_saying = || end.strip_end("saying")?.strip_end("by");
+    let and_say = || end.strip_end("say")?.strip_end("and");
+    end.strip_end("with").or_else(by_saying).or_else(and_say).unwrap_or(end)
+}

@@ -119,7 +119,7 @@ impl Means {
             Means::Keep => "a variable keeps what comes of the line",
             Means::CallInSentence | Means::CallNamed | Means::CallWith => "a call",
             Means::Say | Means::SayValue => "a text is said",
-            Means::SayThenEnd => "a text is said, then the program ends",
+            Means::SayThenEnd => "a text is said, then the playbook or the program ends",
             Means::SayInWords | Means::Speak => "the model says something",
             Means::Nearly(..) => "not read: `check` says what to write",
         }
