@@ -47,8 +47,13 @@ pub(super) fn check_records(program: &Program, tools: Option<&Fields>, diagnosti
     for agent in &program.agents {
         let playbooks = || agent.playbooks.iter().map(|id| program.playbook(*id));
         let results = call_results(program, agent);
-        let mut compared: Vec<(&Reference, &Value, Span)> =
-            playbooks().flat_map(conditions).flat_map(|(condition, _)| texts_compared(condition)).collect();
+        let mut compared: Vec<(&Reference, &Value, Span)> = Vec::new();
+        for playbook in playbooks() {
+            // What a parameter holds, whoever calls says.
+            let is_given = |name: &str| playbook.parameters.iter().any(|parameter| *parameter.name == *name);
+            let texts = conditions(playbook).flat_map(|(condition, _)| texts_compared(condition));
+            compared.extend(texts.filter(|(reference, ..)| !is_given(&reference.name)));
+        }
         compared.retain(|(reference, ..)| results.contains_key(&*reference.name));
         if compared.is_empty() {
             continue;
@@ -98,7 +103,6 @@ fn texts_compared(condition: &Expr) -> Vec<(&Reference, &Value, Span)> {
 fn call_results<'a>(program: &'a Program, agent: &'a Agent) -> HashMap<&'a str, &'a str> {
     let (mut results, mut others) = (HashMap::<&str, &str>::new(), BTreeSet::new());
     for playbook in agent.playbooks.iter().map(|id| program.playbook(*id)) {
-        others.extend(playbook.parameters.iter().map(|parameter| &*parameter.name));
         for step in &playbook.steps {
             for target in step.kind.targets() {
                 let callee = if let StepKind::Call(call) = &step.kind { Some(&*call.callee) } else { None };

@@ -46,7 +46,7 @@ pub(crate) const RULES: &[Rule] = &[
         "(break|break out|break off|break out of|leave|exit|stop|end|quit|get out of) [the|this|out of the] (loop|repetition) [now]",
         &["Leave the loop", "Stop the loop"],
     ),
-    rule(Break, "(break|break out|stop looping|stop repeating)", &["Break"]),
+    rule(Break, "(break|break out|stop looping|stop repeating|stop looking|stop searching|stop trying)", &["Break"]),
     rule(Continue, "(continue|next|skip|continue the loop)", &["Continue", "Next"]),
     rule(
         Continue,
