@@ -7,7 +7,7 @@ use crate::english::lines::{
     two_actions,
 };
 use crate::english::loops::read_line;
-use crate::english::near::{ENDING_VERBS, find_near, understood};
+use crate::english::near::{find_near, understood};
 use crate::english::phrase::{Phrase, end_before};
 use crate::english::reading::{Action, End, ItemReading, Reading, Surroundings};
 use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator, is_one_of};
@@ -91,6 +91,9 @@ fn split_end<'a>(words: Phrase<'a>, read: &Reading, around: Surroundings<'_>) ->
         Some((first, End { before, words: words.from(at), reading }))
     })
 }
+
+/// What a line begins with that ends something.
+const ENDING_VERBS: &str = "end exit hang stop finish return break quit leave";
 
 /// Without the marks and words that join it to what follows; whether they keep it apart from that; none: nothing joins them.
 fn strip_joint(words: Phrase<'_>) -> Option<(Phrase<'_>, bool)> {

@@ -17,9 +17,6 @@ use crate::span::{FileId, Span};
 /// How many repairs of one line are tried; a bound for hostile lines only.
 pub(super) const MAX_REPAIRS: usize = 24;
 
-/// What a line begins with that ends something.
-pub(super) const ENDING_VERBS: &str = "end exit hang stop finish return break continue quit leave";
-
 /// Lines longer than this are prose.
 const MAX_LINE: usize = 400;
 
@@ -90,8 +87,7 @@ pub(super) fn find_near<'a>(
             return Some(Near { place, message: why, wording: repaired.trim().to_owned(), repair });
         }
     }
-    let may_be_two =
-        line.text.contains(['$', '"', '“', '(']) || line.words().any(|(_, word)| is_one_of(ENDING_VERBS, word));
+    let may_be_two = line.text.contains(['$', '"', '“', '(']);
     if may_be_two { two_actions(line, before, &read) } else { None }
 }
 
@@ -341,10 +337,8 @@ fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> us
     let (first, at, second) = places.map(|(at, joint)| (line.until(at), at, line.from(at + joint.len()).trim())).find(
         |(first, _, second)| {
             let is_quoted = first.text.matches(['"', '“', '”']).count() % 2 == 1 || second.text.starts_with(['"', '“']);
-            // Whatever stands before it, an end is what must not be left out.
-            let ends = second.first_word().is_some_and(|word| is_one_of(ENDING_VERBS, word));
             let one = if is_quoted { 0 } else { read(*first) };
-            let other = if !is_quoted && (ends || one > 0) { read(*second) } else { 0 };
+            let other = if !is_quoted && one > 0 { read(*second) } else { 0 };
             other > 0 && one + other > before
         },
     )?;

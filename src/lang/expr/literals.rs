@@ -8,7 +8,7 @@ use crate::expr::names::continues_name;
 use crate::expr::parser::{ExprError, Parsed, Parser};
 use crate::expr::template::{Part, scan_text};
 use crate::expr::tree::{BinaryOperator, Expr, ExprKind};
-use crate::value::{Value, is_date};
+use crate::value::{MONTHS, Value, is_date};
 
 impl Parser<'_> {
     /// A number; outside of brackets `20,000` is one.
@@ -34,11 +34,11 @@ impl Parser<'_> {
         let is_thousands = self.in_degree && self.in_sentence() && rest.starts_with(['k', 'K']);
         if is_thousands && !rest[1..].starts_with(continues_name) {
             end += 1;
-            value = match value {
-                Value::Int(number) => number.checked_mul(1000).map_or(Value::Float(number as f64 * 1000.0), Value::Int),
-                Value::Float(number) => Value::Float(number * 1000.0),
-                other @ (Value::Null | Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Map(_)) => other,
-            };
+            if let Value::Int(number) = value {
+                value = number.checked_mul(1000).map_or(Value::Float(number as f64 * 1000.0), Value::Int);
+            } else if let Value::Float(number) = value {
+                value = Value::Float(number * 1000.0);
+            }
         }
         self.reset((next_token(self.text, end), end));
         let number = self.node(ExprKind::Literal(value), self.span(start, end), 1)?;
@@ -166,21 +166,6 @@ impl Parser<'_> {
         }
     }
 }
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 /// A date with its month as a word and its year, at the beginning of `text`: as `2026-05-01`, and its length.
 pub(crate) fn read_date(text: &str) -> Option<(String, usize)> {

@@ -44,21 +44,15 @@ impl Parser<'_> {
 
     /// Which way a number comes to what it reaches: down to 0, and else up.
     pub(super) fn reached(&self) -> Result<Op, ExprError> {
-        match &self.next.token {
-            Token::Number(Value::Int(0)) => Ok(Op::LessOrEqual),
-            Token::Word if number_word(self.word()) == Some(0) => Ok(Op::LessOrEqual),
-            Token::Symbol("-") => Err(self.error("say whether it rises or falls: `rises to`, `falls to`")),
-            Token::Str(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
-                Err(self.error("a text is not reached; write `is`"))
-            }
-            Token::Number(_)
-            | Token::Str(_)
-            | Token::Reference(_)
-            | Token::Word
-            | Token::Symbol(_)
-            | Token::End
-            | Token::Bad(_) => Ok(Op::GreaterOrEqual),
+        let next = &self.next.token;
+        if *next == Token::Symbol("-") {
+            return Err(self.error("say whether it rises or falls: `rises to`, `falls to`"));
         }
+        if matches!(next, Token::Str(text) if !text.starts_with(|c: char| c.is_ascii_digit())) {
+            return Err(self.error("a text is not reached; write `is`"));
+        }
+        let is_zero = *next == Token::Number(Value::Int(0)) || number_word(self.word()) == Some(0);
+        Ok(if is_zero { Op::LessOrEqual } else { Op::GreaterOrEqual })
     }
 
     /// `between 3 and 5 (inclusive)`.

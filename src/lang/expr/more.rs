@@ -112,24 +112,11 @@ impl Parser<'_> {
 
 /// What a comparison says something of, if that is a variable. Of what is counted it may be the variable or its length.
 fn subject_of(compared: &Expr) -> Option<&Expr> {
-    let subject = match &compared.kind {
-        ExprKind::Unary(UnaryOperator::Not, inner) | ExprKind::Binary(Op::And | Op::Or, inner, _) => subject_of(inner)?,
-        ExprKind::Test { subject, .. } => subject,
-        ExprKind::Binary(_, left, _) => {
-            if let ExprKind::Unary(UnaryOperator::Lowercase, text) = &left.kind {
-                text
-            } else {
-                left
-            }
-        }
-        ExprKind::Literal(_)
-        | ExprKind::Reference(_)
-        | ExprKind::List(_)
-        | ExprKind::Map(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Text(_)
-        | ExprKind::Range(..)
-        | ExprKind::Length(_) => return None,
-    };
-    matches!(subject.kind, ExprKind::Reference(_)).then_some(subject)
+    let kind = &compared.kind;
+    if let ExprKind::Unary(UnaryOperator::Not, inner) | ExprKind::Binary(Op::And | Op::Or, inner, _) = kind {
+        return subject_of(inner);
+    }
+    let (ExprKind::Test { subject, .. } | ExprKind::Binary(_, subject, _)) = kind else { return None };
+    let plain = if let ExprKind::Unary(UnaryOperator::Lowercase, text) = &subject.kind { text } else { subject };
+    matches!(plain.kind, ExprKind::Reference(_)).then_some(plain)
 }

@@ -8,45 +8,33 @@ use crate::expr::tree::{BinaryOperator as Op, Expr, ExprKind, UnaryOperator};
 /// What `compared` says, said of `subject`; none if that would copy more than a reference or a constant.
 fn with_subject(compared: &Expr, subject: &Expr) -> Option<Expr> {
     let again = |inner: &Expr| with_subject(inner, subject).map(Box::new);
-    let kind = match &compared.kind {
-        ExprKind::Test { test, negated, .. } => {
-            ExprKind::Test { subject: Box::new(subject.clone()), test: *test, negated: *negated }
-        }
-        ExprKind::Unary(UnaryOperator::Not, inner) => ExprKind::Unary(UnaryOperator::Not, again(inner)?),
-        ExprKind::Binary(joint @ (Op::And | Op::Or), left, right) => {
-            ExprKind::Binary(*joint, again(left)?, again(right)?)
-        }
-        ExprKind::Binary(operator, left, right) => {
+    let kind = if let ExprKind::Test { test, negated, .. } = &compared.kind {
+        ExprKind::Test { subject: Box::new(subject.clone()), test: *test, negated: *negated }
+    } else if let ExprKind::Unary(UnaryOperator::Not, inner) = &compared.kind {
+        ExprKind::Unary(UnaryOperator::Not, again(inner)?)
+    } else {
+        let ExprKind::Binary(operator, left, right) = &compared.kind else { return None };
+        if matches!(operator, Op::And | Op::Or) {
+            ExprKind::Binary(*operator, again(left)?, again(right)?)
+        } else {
             let plain = if let ExprKind::Unary(UnaryOperator::Lowercase, text) = &right.kind { text } else { right };
             let is_small = matches!(plain.kind, ExprKind::Reference(_)) || plain.as_constant().is_some();
             let left = is_small.then(|| in_place_of(left, subject)).flatten()?;
             ExprKind::Binary(*operator, Box::new(left), right.clone())
         }
-        ExprKind::Literal(_)
-        | ExprKind::Reference(_)
-        | ExprKind::List(_)
-        | ExprKind::Map(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Text(_)
-        | ExprKind::Range(..)
-        | ExprKind::Length(_) => return None,
     };
     Some(Expr { kind, span: compared.span })
 }
 
 /// `subject` as the variable on the left side of a comparison is compared: as it is, its length, or in any case.
 fn in_place_of(left: &Expr, subject: &Expr) -> Option<Expr> {
-    let kind = match &left.kind {
-        ExprKind::Reference(_) => return Some(subject.clone()),
-        ExprKind::Length(inner) => ExprKind::Length(Box::new(in_place_of(inner, subject)?)),
-        ExprKind::Unary(operator, inner) => ExprKind::Unary(*operator, Box::new(in_place_of(inner, subject)?)),
-        ExprKind::Literal(_)
-        | ExprKind::List(_)
-        | ExprKind::Map(_)
-        | ExprKind::Binary(..)
-        | ExprKind::Text(_)
-        | ExprKind::Range(..)
-        | ExprKind::Test { .. } => return None,
+    let again = |inner: &Expr| in_place_of(inner, subject).map(Box::new);
+    let kind = if let ExprKind::Length(inner) = &left.kind {
+        ExprKind::Length(again(inner)?)
+    } else if let ExprKind::Unary(operator, inner) = &left.kind {
+        ExprKind::Unary(*operator, again(inner)?)
+    } else {
+        return matches!(left.kind, ExprKind::Reference(_)).then(|| subject.clone());
     };
     Some(Expr { kind, span: subject.span })
 }

@@ -18,6 +18,22 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// The members of a map value, in the order they were written.
 pub type Map = IndexMap<Arc<str>, Value>;
 
+/// The names of the months, in small letters.
+pub const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
 /// Whether a text is a date as the language writes it: `2026-01-31`. Dates are texts, for such texts have the order of the
 /// days.
 pub fn is_date(text: &str) -> bool {

@@ -157,8 +157,8 @@ pub(crate) fn one_line(text: &str) -> String {
     text::cut(&text::one_line(text), MAX_LINE)
 }
 
-/// Why something failed, on one line: its end may be what to do next.
-pub(crate) fn why_failed(text: &str) -> String {
+/// Text that is to be read to its end, such as why something failed and what to do next, on one line.
+pub(crate) fn whole_line(text: &str) -> String {
     const MAX: usize = 2_000;
     text::cut(&text::one_line(text), MAX)
 }

@@ -13,13 +13,13 @@ pub(crate) struct Inbox {
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) text: Arc<str>,
-    /// Triggers have been judged with it before anybody asked.
-    pub(crate) is_heard: bool,
+    /// Which of the session's updates it was, if triggers have been judged with it before anybody asked.
+    pub(crate) heard_as: Option<u64>,
 }
 
 impl Inbox {
     pub(crate) fn push(&mut self, text: Arc<str>) {
-        self.messages.push_back(Message { text, is_heard: false });
+        self.messages.push_back(Message { text, heard_as: None });
     }
 
     /// The next one, for a frame that waits for the user.
@@ -27,16 +27,17 @@ impl Inbox {
         self.messages.pop_front()
     }
 
-    /// The next one that triggers have not been judged with. It stays, for whoever asks later.
-    pub(crate) fn hear(&mut self) -> Option<Arc<str>> {
-        let message = self.messages.iter_mut().find(|message| !message.is_heard)?;
-        message.is_heard = true;
+    /// The next one that triggers have not been judged with, for which they are judged with this update. It stays, for
+    /// whoever asks later.
+    pub(crate) fn hear(&mut self, update: u64) -> Option<Arc<str>> {
+        let message = self.messages.iter_mut().find(|message| message.heard_as.is_none())?;
+        message.heard_as = Some(update);
         Some(message.text.clone())
     }
 
-    /// Takes out the one that was heard last: a trigger's playbook is called for it.
-    pub(crate) fn take_last_heard(&mut self) -> Option<Arc<str>> {
-        let at = self.messages.iter().rposition(|message| message.is_heard)?;
+    /// Takes out the one that was heard as this update: a trigger's playbook is called for it.
+    pub(crate) fn take_heard(&mut self, update: u64) -> Option<Arc<str>> {
+        let at = self.messages.iter().position(|message| message.heard_as == Some(update))?;
         self.messages.remove(at).map(|message| message.text)
     }
 

@@ -32,7 +32,11 @@ impl Machine {
                 .collect(),
             wait: self.blocked.clone(),
             outcome: self.interpreter.outcome.clone(),
-            messages: inbox.iter().filter(|message| !message.is_heard).map(|message| message.text.clone()).collect(),
+            messages: inbox
+                .iter()
+                .filter(|message| message.heard_as.is_none())
+                .map(|message| message.text.clone())
+                .collect(),
             n_waiting_messages: inbox.iter().count(),
             signals: watcher.signals().cloned().collect(),
             conversation: stack.conversation.utterances.iter().cloned().collect(),

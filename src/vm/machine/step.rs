@@ -22,6 +22,10 @@ impl Machine {
         if !matches!(event, Event::GoOn) {
             self.n_idle_directives = 0;
         }
+        // Whatever else happens, who waits is told again what for.
+        if !matches!(event, Event::Verdict { .. }) {
+            self.heard = None;
+        }
         match event {
             Event::Chunk { turn, bytes } => self.handle_chunk(turn, &bytes),
             Event::ReplyEnded { turn, end, usage } => self.handle_reply_ended(turn, end, usage),

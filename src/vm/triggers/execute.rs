@@ -43,6 +43,12 @@ impl Interpreter {
             WatcherRequest::Call(found) => self.stack.core_mut().watch.call(found),
             WatcherRequest::CallNow(found, bound) => {
                 let Some(from) = self.stack.frames.last().map(Frame::location) else { return };
+                // Of words that nobody had asked for, the one who is interrupted hears when they have been dealt with.
+                if self.stack.program.trigger(found.trigger).kind.waits_for_updates()
+                    && let Some(text) = self.inbox.take_heard(found.seq)
+                {
+                    self.stack.chat_owner_mut().told.push_user(&text);
+                }
                 self.push_triggered(found.trigger, bound, from, found.given);
             }
             WatcherRequest::Guard(trigger, bound, call) => {
@@ -103,12 +109,6 @@ impl Interpreter {
         from: Location,
         given: Option<(&'static str, Tracked)>,
     ) {
-        // Of words that nobody had asked for, the one who is interrupted hears when they have been dealt with.
-        if self.stack.program.trigger(trigger).kind.waits_for_updates()
-            && let Some(text) = self.inbox.take_last_heard()
-        {
-            self.stack.chat_owner_mut().told.push_user(&text);
-        }
         self.push_frame(trigger.playbook, bound, FrameOrigin::Trigger { trigger, from });
         if self.outcome.is_some() {
             return;

@@ -40,13 +40,9 @@ impl Machine {
         if !matches!(wait, Wait::Approval(_)) || !is_playbook {
             return false;
         }
-        let Some(text) = interpreter.inbox.hear() else { return false };
-        interpreter.note_message(&text);
-        interpreter.set_global(
-            interpreter.stack.core().agent,
-            USER_MESSAGE,
-            Tracked::new(Value::Str(text), Origin::USER),
-        );
+        let n_updates = interpreter.watcher.count(interpreter.counters).updates;
+        let Some(text) = interpreter.inbox.hear(n_updates + 1) else { return false };
+        interpreter.hear(text);
         if let Some(turn) = &self.turn {
             // The reply that waits with its next line is over if a trigger matches.
             interpreter.ask_classifier(|| turn.sets_ahead());
@@ -131,30 +127,26 @@ impl Machine {
 
 impl Interpreter {
     /// A user's message reaches the top frame, which has waited for it.
-    pub(crate) fn deliver(&mut self, Message { text, is_heard }: Message) {
-        if !is_heard {
-            self.note_message(&text);
-        }
-        let agent = self.stack.core().agent;
-        let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
+    pub(crate) fn deliver(&mut self, Message { text, heard_as }: Message) {
         self.stack.chat_owner_mut().told.push_user(&text);
         self.stack.core_mut().phase = Phase::Ready;
         self.stack.top_mut().here.is_answered = true;
-        if is_heard {
-            // It has been an update already; another one may have come since.
-            self.set_global_silently(agent, USER_MESSAGE, value);
-        } else {
-            self.set_global(agent, USER_MESSAGE, value);
+        if heard_as.is_none() {
+            return self.hear(text);
         }
+        // It has been an update already; another one may have come since.
+        let value = Tracked::new(Value::Str(text), Origin::USER);
+        self.set_global_silently(self.stack.core().agent, USER_MESSAGE, value);
     }
 
-    /// The user is heard.
-    fn note_message(&mut self, text: &Arc<str>) {
+    /// The user is heard, and triggers are judged.
+    fn hear(&mut self, text: Arc<str>) {
         self.stack.note_utterance(true, text.clone());
         self.report(Fact::UserMessage { text: text.clone() });
         self.tell_watcher(|watcher, context| watcher.spoken(context));
         for frame in &mut self.stack.frames {
             frame.core_mut().spent.turns_since_user = 0;
         }
+        self.set_global(self.stack.core().agent, USER_MESSAGE, Tracked::new(Value::Str(text), Origin::USER));
     }
 }

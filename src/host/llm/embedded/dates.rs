@@ -3,10 +3,9 @@
 use jiff::civil::Date;
 
 use crate::host::patterns::{Thing, places};
+use crate::value::MONTHS;
 
 use super::english::words;
-
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// What a text that looks like a day is.
 enum Day {
@@ -31,7 +30,7 @@ pub(super) fn date(said: &str, full: bool) -> Option<String> {
 fn read(written: &str) -> Day {
     let month_by_name = words(written).iter().find_map(|part| {
         let part = part.to_lowercase();
-        MONTHS.iter().position(|month| part.starts_with(month) && part.chars().all(char::is_alphabetic))
+        MONTHS.iter().position(|month| part.starts_with(&month[..3]) && part.chars().all(char::is_alphabetic))
     });
     let month_by_name = month_by_name.and_then(|month| i16::try_from(month + 1).ok());
     let digits: String = written.chars().map(|c| if c.is_ascii_digit() { c } else { ' ' }).collect();

@@ -1,7 +1,7 @@
 //! Times in words: `30 seconds`, `two hours`, `half an hour`.
 
 use crate::english::phrase::Phrase;
-use crate::expr::is_one_of;
+use crate::expr::{MOMENTS, is_one_of};
 use crate::program::{Days, WEEKDAYS};
 use crate::span::{FileId, Span};
 
@@ -106,7 +106,6 @@ pub(crate) fn read_clock<'a>(words: Phrase<'a>) -> Option<(u16, Phrase<'a>)> {
 
 /// Whether words speak of a time by the one at which they are said: `tomorrow`, `next week`.
 pub(crate) fn says_when(words: Phrase<'_>) -> bool {
-    const DAYS: &str = "today tomorrow yesterday tonight now midnight noon";
     let all: Vec<&str> = words.words().map(|(_, word)| word).collect();
     let is_unit = |word: &str| {
         let word = word.to_ascii_lowercase();
@@ -115,7 +114,7 @@ pub(crate) fn says_when(words: Phrase<'_>) -> bool {
             || WEEKDAYS.contains(&&*word)
     };
     let pairs = || all.windows(2).any(|pair| is_one_of("next last this current", pair[0]) && is_unit(pair[1]));
-    all.iter().any(|word| is_one_of(DAYS, word)) || pairs()
+    all.iter().any(|word| is_one_of(MOMENTS, word)) || pairs()
 }
 
 /// `Mondays`, `Monday, Wednesday and Friday`, `weekdays`: the days, and what follows.

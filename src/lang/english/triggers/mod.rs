@@ -116,12 +116,12 @@ fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<D
 
 /// `When $deadline is over`: a moment, if the name of the variable says so.
 fn near_moment(words: Phrase<'_>) -> Option<&'static str> {
-    const MOMENTS: &str =
+    const NAMES: &str =
         "deadline date day time due until expiry expires end ends checkout checkin appointment birthday";
     let (target, rest) = strip_group("when", words)?.target()?;
     let mut name = Vec::new();
     split_camel_case(&target.name, &mut name);
-    (name.iter().any(|word| is_one_of(MOMENTS, word)) && is_group("comes_due", rest.trim())).then_some(MOMENT)
+    (name.iter().any(|word| is_one_of(NAMES, word)) && is_group("comes_due", rest.trim())).then_some(MOMENT)
 }
 
 /// A trigger that begins as a guard does and says more, so that no call waits for it: `Before calling Refund, if $n > 200`.

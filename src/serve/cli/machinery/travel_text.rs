@@ -7,7 +7,7 @@ use crate::host::events::wire::{UpdateWire, ruling_name};
 use crate::host::journal::record::{EndWire, OutcomeWire, Record, RecordBody, VerdictWire};
 use crate::host::travel::Step;
 use crate::serve::cli::machinery::console::{clean, count};
-use crate::serve::show::{after_text, answer_text, one_line, short_value, wait_text, why_failed};
+use crate::serve::show::{after_text, answer_text, one_line, short_value, wait_text, whole_line};
 use crate::value::Value;
 
 /// What a record tells; it must be [`Record::shown`].
@@ -27,7 +27,7 @@ pub(crate) fn record_text(record: &Record) -> String {
         RecordBody::CallStarted { call, attempt } => format!("call {call} starts, attempt {attempt}"),
         RecordBody::CallEnded { call, outcome, .. } => match outcome {
             OutcomeWire::Value { value, .. } => format!("call {call} ended: {}", short_value(value)),
-            OutcomeWire::Error { error } => format!("call {call} failed: {}", why_failed(error)),
+            OutcomeWire::Error { error } => format!("call {call} failed: {}", whole_line(error)),
             OutcomeWire::Needs { question, .. } => format!("call {call} asks: {}", one_line(question)),
             OutcomeWire::Interrupted => format!("call {call} was interrupted"),
         },
@@ -63,8 +63,8 @@ fn of(by: &Option<Arc<str>>) -> String {
 fn end_text(end: &EndWire) -> String {
     match end {
         EndWire::Complete { finish } => format!("complete ({finish})"),
-        EndWire::Broken { reason, .. } => format!("broken: {}", why_failed(reason)),
-        EndWire::Refused { reason } => format!("refused: {}", why_failed(reason)),
+        EndWire::Broken { reason, .. } => format!("broken: {}", whole_line(reason)),
+        EndWire::Refused { reason } => format!("refused: {}", whole_line(reason)),
         EndWire::Closed => "closed".to_owned(),
     }
 }
@@ -82,7 +82,7 @@ fn verdict_text(verdict: &VerdictWire) -> String {
             }
         }
         VerdictWire::TimedOut => "no answer in time".to_owned(),
-        VerdictWire::Failed { reason } => format!("failed: {}", why_failed(reason)),
+        VerdictWire::Failed { reason } => format!("failed: {}", whole_line(reason)),
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         }
         PublicBody::CallFinished { call, callable, result, error, .. } => match (result, error) {
             (Some(result), _) => format!("call {call} of {callable} gave {}", short_value(result)),
-            (None, Some(error)) => format!("call {call} of {callable} failed: {}", why_failed(error)),
+            (None, Some(error)) => format!("call {call} of {callable} failed: {}", whole_line(error)),
             (None, None) => format!("call {call} of {callable} is over"),
         },
         PublicBody::TriggerEvaluated { trigger, by, ruling, update, .. } => {
@@ -146,10 +146,10 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
             Some(value) => format!("leaves {} with {}", frame(), short_value(value)),
             None => format!("leaves {}", frame()),
         },
-        PublicBody::PlanFault { fault, message, .. } => format!("{} fails: {} ({fault})", place(), why_failed(message)),
+        PublicBody::PlanFault { fault, message, .. } => format!("{} fails: {} ({fault})", place(), whole_line(message)),
         PublicBody::Replanned { attempt } => format!("continues with another plan, attempt {attempt}"),
         PublicBody::Repair { cause, attempt } => {
-            format!("the model is told of a mistake, attempt {attempt}: {}", why_failed(cause))
+            format!("the model is told of a mistake, attempt {attempt}: {}", whole_line(cause))
         }
         PublicBody::Degraded { cause } => format!("continues without what failed: {}", one_line(cause)),
         PublicBody::Retry { cause, attempt, delay_ms } => {
@@ -181,7 +181,7 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         }
         PublicBody::Waiting { on } => wait_text(on, &|call| format!("call {}", call.0)),
         PublicBody::Finished { value } => format!("finished with {}", short_value(value)),
-        PublicBody::Failed { fault, message } => format!("failed: {} ({fault})", why_failed(message)),
+        PublicBody::Failed { fault, message } => format!("failed: {} ({fault})", whole_line(message)),
     };
     Some(clean(&text))
 }

@@ -232,7 +232,7 @@ fn words_of(body: &PublicBody) -> Option<String> {
     match body {
         PublicBody::VariableSet { variable, value, .. } => Some(format!("`${variable}` = {}", short(value))),
         PublicBody::CallFinished { callable, error: Some(error), .. } => {
-            Some(format!("`{callable}` failed: {}", show::why_failed(error)))
+            Some(format!("`{callable}` failed: {}", show::whole_line(error)))
         }
         PublicBody::CallFinished { callable, result, kind: CallKind::Tool, .. } => {
             Some(format!("`{callable}` gave {}", result.as_ref().map_or_else(|| "`null`".to_owned(), short)))
@@ -244,18 +244,18 @@ fn words_of(body: &PublicBody) -> Option<String> {
         PublicBody::EventArrived { event, data, fate, .. } => {
             Some(format!("event `{event}`, {}: {}", fate.to_string().replace('_', " "), short(data)))
         }
-        PublicBody::ApprovalAsked { question, .. } => Some(format!("approval asked: {}", show::why_failed(question))),
+        PublicBody::ApprovalAsked { question, .. } => Some(format!("approval asked: {}", show::whole_line(question))),
         PublicBody::ApprovalGiven { answer, refused, by, .. } => {
             Some(format!("approval {}", show::answer_text(answer, *refused, by)))
         }
-        PublicBody::PlanFault { fault, message, .. } => Some(format!("`{fault}`: {}", show::why_failed(message))),
+        PublicBody::PlanFault { fault, message, .. } => Some(format!("`{fault}`: {}", show::whole_line(message))),
         PublicBody::Replanned { .. } => Some("continues with another plan".to_owned()),
         PublicBody::StreamCancelled { reason, .. } => Some(format!("reply cut off: {reason}")),
-        PublicBody::Repair { cause, .. } => Some(format!("reply not understood: {}", show::why_failed(cause))),
-        PublicBody::Retry { cause, .. } => Some(format!("asked again: {}", show::why_failed(cause))),
+        PublicBody::Repair { cause, .. } => Some(format!("reply not understood: {}", show::whole_line(cause))),
+        PublicBody::Retry { cause, .. } => Some(format!("asked again: {}", show::whole_line(cause))),
         PublicBody::ProgramChanged { .. } => Some("continues with a changed program".to_owned()),
         PublicBody::Finished { value } => Some(format!("finished with {}", short(value))),
-        PublicBody::Failed { fault, message } => Some(format!("failed: {} ({fault})", show::why_failed(message))),
+        PublicBody::Failed { fault, message } => Some(format!("failed: {} ({fault})", show::whole_line(message))),
         // What was said is told elsewhere; the rest is for debuggers.
         _ => None,
     }
