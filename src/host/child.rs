@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::host::secrets::Secrets;
+use crate::host::tasks;
 
 /// Tells a process that we start how many of us have started each other.
 pub(crate) const DEPTH: &str = "PLAYHOUSE_DEPTH";
@@ -85,7 +86,7 @@ impl Child {
         let stdin = stdin.ok_or_else(no_pipes)?;
         let (silent_sender, silent) = watch::channel(false);
         let tail = Arc::default();
-        tokio::spawn(read_errors(name.clone(), stderr, Arc::clone(&tail), secrets.clone(), silent_sender));
+        tasks::spawn(read_errors(name.clone(), stderr, Arc::clone(&tail), secrets.clone(), silent_sender));
         let witness = Witness { tail, ended: child.ended.clone(), silent };
         Ok((child, Pipes { stdin, stdout }, witness))
     }
@@ -130,7 +131,7 @@ impl Child {
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else { return Err(no_pipes()) };
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let (ended_sender, ended) = watch::channel(None);
-        tokio::spawn(reap(child, leader, ended_sender));
+        tasks::spawn(reap(child, leader, ended_sender));
         Ok((Child { leader, ended }, stdin, Outputs { stdout, stderr }))
     }
 

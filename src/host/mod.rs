@@ -20,6 +20,8 @@ pub mod patterns;
 
 pub mod settings;
 
+pub(crate) mod tasks;
+
 pub(crate) mod text;
 
 pub(crate) mod walk;

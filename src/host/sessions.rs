@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::host::clock::Clock;
 use crate::host::session::{Session, SessionError, SessionHandle};
+use crate::host::tasks;
 
 /// The live sessions of a process: id to handle. A session leaves when its task ends, before anybody hears of that. As
 /// long as it is here it does not end for want of handles.
@@ -178,7 +179,7 @@ impl Reserved {
         self.sessions.live.insert(self.id.clone(), Some(handle.clone()));
         self.sessions.changed.notify_waiters();
         // The place goes with the task, also when that panics or is dropped with its runtime.
-        tokio::spawn(session.run_in(self));
+        tasks::spawn(session.run_in(self));
         Ok(handle)
     }
 }

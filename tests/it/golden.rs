@@ -40,9 +40,7 @@ pub(crate) fn check(folder: &str, extensions: &[&str], run: impl Fn(&str, &str) 
         }
         let expected = fs::read_to_string(&golden).unwrap_or_default();
         if expected != actual {
-            let diff = similar::TextDiff::from_lines(&expected, &actual);
-            let shown = diff.unified_diff().header(&format!("{name}: expected"), "actual").to_string();
-            failures.push_str(&shown);
+            failures.push_str(&difference(&name, &expected, &actual));
         }
     }
     assert!(failures.is_empty(), "{failures}\nif this is right: BLESS=1 cargo test");
@@ -57,9 +55,15 @@ pub(crate) fn compare(path: &str, actual: &str) {
         return;
     }
     let expected = fs::read_to_string(&golden).unwrap_or_default();
-    let diff = similar::TextDiff::from_lines(expected.as_str(), actual);
-    let shown = diff.unified_diff().header(&format!("{path}: expected"), "actual").to_string();
+    let shown = difference(path, &expected, actual);
     assert!(expected == actual, "{shown}\nif this is right: BLESS=1 cargo test");
+}
+
+/// How a text differs from the golden one of this name.
+pub(crate) fn difference(name: &str, expected: &str, actual: &str) -> String {
+    let mut options = diffy::DiffOptions::new();
+    options.set_original_filename(format!("{name}: expected")).set_modified_filename("actual");
+    options.create_patch(expected, actual).to_string()
 }
 
 /// Whether golden files are rewritten instead of compared.

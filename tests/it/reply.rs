@@ -227,8 +227,7 @@ fn corpus_reads_as_blessed() {
             std::fs::write(&golden_path, &golden).unwrap();
         } else if std::fs::read_to_string(&golden_path).unwrap_or_default() != golden {
             let before = std::fs::read_to_string(&golden_path).unwrap_or_default();
-            let diff = similar::TextDiff::from_lines(&before, &golden).unified_diff().to_string();
-            wrong.push(format!("{}\n{diff}", path.display()));
+            wrong.push(crate::golden::difference(&path.display().to_string(), &before, &golden));
         }
     }
     assert!(wrong.is_empty(), "{}\nBLESS=1 writes the goldens anew", wrong.join("\n"));

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use crate::host::journal::record::{Record, RecordBody};
 use crate::host::net::client;
 use crate::host::residents::dispatch::{NODE_HEADER, Receipted, Told};
+use crate::host::tasks;
 
 /// What may wait for one node.
 const OUTBOX: usize = 4_096;
@@ -56,7 +57,7 @@ impl Colleagues {
         let outbox = self.outboxes.entry(node.clone()).or_insert_with(|| {
             let (sender, receiver) = mpsc::channel(OUTBOX);
             let (client, secret, node) = (self.client.clone(), self.secret.clone(), node.clone());
-            tokio::spawn(async move { empty(&client, &secret, &node, receiver).await });
+            tasks::spawn(async move { empty(&client, &secret, &node, receiver).await });
             sender
         });
         // A node that takes nothing comes back and reads.

@@ -16,6 +16,7 @@ use crate::host::events::Mark;
 use crate::host::journal::JournalError;
 use crate::host::ledger::answers::{Answer, CANDIDATES, KeptAnswer, RowId};
 use crate::host::ledger::{Filter, Kept, Ledger, Served, TokenRow};
+use crate::host::tasks;
 use crate::host::text::{hex, unique};
 use crate::vm::protocol::Timestamp;
 
@@ -119,7 +120,7 @@ impl Engine {
     /// The same, a moment later.
     fn note(self: &Arc<Self>, served: Served) {
         let engine = self.clone();
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             if let Err(error) = engine.put_row(&served).await {
                 tracing::warn!(session = &*served.session, %error, "the session's row could not be written");
             }

@@ -58,6 +58,7 @@ use crate::host::residents::dispatch::{Added, Dispatch, Told, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::{Keeping, Residents};
 use crate::host::session::Receipt;
+use crate::host::tasks;
 
 pub use crate::host::engine::node::{Engine, EngineOptions};
 
@@ -156,7 +157,7 @@ async fn serve_endpoint(endpoint: Endpoint, listener: TcpListener, stop: impl Fu
                 let _ = stream.set_nodelay(true);
                 let connection = http2::Builder::new(TokioExecutor::new());
                 let connection = open.watch(connection.serve_connection(TokioIo::new(stream), endpoint.clone()));
-                tokio::spawn(async move {
+                tasks::spawn(async move {
                     if let Err(error) = connection.await {
                         tracing::debug!(%error, "a connection from the engine ended");
                     }

@@ -18,6 +18,7 @@ use crate::host::residents::Residents;
 use crate::host::residents::dispatch::{Added, Receipted, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::session::{Receipt, SendError, SessionError};
+use crate::host::tasks;
 use crate::host::text::unique;
 use crate::vm::protocol::Timestamp;
 
@@ -162,7 +163,7 @@ impl Engine {
         self.waiting.insert(id.clone(), sender);
         let delivery = Delivery { id: id.clone(), visit, reply_to: Some(self.node.clone()) };
         // A task of its own: its connection is of use again, also where nobody waits for the end of the visit.
-        let call = tokio::spawn(async move {
+        let call = tasks::spawn(async move {
             let (deliver, wait) = (("Session", &*session, "deliver"), Wait::AsLongAsItTakes);
             let visited = self.ingress.call(deliver, Some(&delivery), Some(&id), wait).await;
             self.waiting.remove(&id);

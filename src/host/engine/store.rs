@@ -17,6 +17,7 @@ use crate::host::journal::error::check_format;
 use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::store::{Listed, Store, check_session_id};
 use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream};
+use crate::host::tasks;
 
 /// Sessions in the engine.
 pub(super) struct LogStore {
@@ -156,8 +157,8 @@ impl LogJournal {
 
 impl Drop for LogJournal {
     fn drop(&mut self) {
-        if let (true, Ok(runtime)) = (self.lets_go, Handle::try_current()) {
-            runtime.spawn(self.let_go());
+        if self.lets_go && Handle::try_current().is_ok() {
+            tasks::spawn(self.let_go());
         }
     }
 }

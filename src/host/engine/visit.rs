@@ -20,6 +20,7 @@ use crate::host::residents::dispatch::{Receipted, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::Standing;
 use crate::host::session::{SendError, SessionError};
+use crate::host::tasks;
 use crate::vm::protocol::Timestamp;
 
 /// The key under which the object keeps when it wakes up.
@@ -98,7 +99,7 @@ impl Engine {
                     let (sender, receiver) = watch::channel(None);
                     let engine = self.clone();
                     // A task of its own: whatever becomes of the engine's connection, the session comes to its wait.
-                    tokio::spawn(async move {
+                    tasks::spawn(async move {
                         let visited = engine.clone().visit(session, delivery).await;
                         engine.running.remove(&key);
                         sender.send_replace(Some(visited));

@@ -13,6 +13,7 @@ use crate::host::launch::workshop::{Launch, Remark, Telemetry};
 use crate::host::otel::export::Exporter;
 use crate::host::otel::options::{self, OtelOptions, Target};
 use crate::host::otel::spans::Traces;
+use crate::host::tasks;
 
 /// What sends the spans of the sessions of a program that is open.
 #[derive(Default)]
@@ -70,7 +71,7 @@ impl Launch {
         let exporter = Arc::new(Exporter::open(target, self.workshop.secrets.clone())?);
         if let Telemetry::On { tell, at_once: true, .. } = &self.workshop.telemetry {
             let (lost, tell) = (exporter.first_loss(), tell.clone());
-            tokio::spawn(async move {
+            tasks::spawn(async move {
                 if let Some(lost) = lost.await {
                     tell(&lost);
                 }

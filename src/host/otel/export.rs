@@ -18,6 +18,7 @@ use crate::host::otel::options::{Capture, Target};
 use crate::host::otel::spans::{Span, SpanSink};
 use crate::host::otel::wire::encode;
 use crate::host::secrets::Secrets;
+use crate::host::tasks;
 
 /// Spans that may wait to be sent.
 const QUEUE: usize = 2_048;
@@ -92,7 +93,7 @@ impl Exporter {
             lost: watch::Sender::new(None),
         });
         let worker = Worker { client, headers, service: target.service.clone(), secrets, tally: tally.clone() };
-        let task = tokio::spawn(worker.work(receiver));
+        let task = tasks::spawn(worker.work(receiver));
         Ok(Exporter {
             sender: Mutex::new(Some(sender)),
             task: Mutex::new(Some(task)),

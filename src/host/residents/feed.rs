@@ -21,6 +21,7 @@ use crate::host::residents::dispatch::{Dispatch, Visit};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::State;
 use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionGone, SessionHandle, Subscription};
+use crate::host::tasks;
 use crate::host::travel::{Retelling, whole_history};
 
 /// So many events of a session may wait for a slow reader; then nothing more comes, and the reader comes back with its
@@ -152,7 +153,7 @@ impl Residents {
     ) -> mpsc::Receiver<Heard> {
         let (sender, receiver) = mpsc::channel(16);
         let feed = Feed { residents: self.clone(), served, until, sender, heard };
-        tokio::spawn(feed.run(live));
+        tasks::spawn(feed.run(live));
         receiver
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::journal::JournalErrorKind;
@@ -205,7 +206,7 @@ impl Residents {
         let (residents, handle, let_go) = (self.clone(), session.handle(), CancellationToken::new());
         let door = Door { number: opened, handle: handle.clone(), let_go: let_go.clone() };
         self.doors.insert(handle.id().clone(), door);
-        self.keepers.spawn(async move {
+        let keeping = async move {
             // A session whose task has failed is interrupted: whoever wants it hears why.
             if let Ok(ending) = handle.outcome().await {
                 let standing = Standing::of(&ending.present(), false);
@@ -218,7 +219,8 @@ impl Residents {
             residents.doors.remove_if(handle.id(), |_, door| door.number == opened);
             let_go.cancel();
             held.close().await;
-        });
+        };
+        self.keepers.spawn(keeping.boxed());
     }
 }
 

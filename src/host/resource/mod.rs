@@ -32,6 +32,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::host::component::lookup::{LookupError, ResourceEntry, WantedResource, lookup};
+use crate::host::tasks;
 use crate::host::text::panic_text;
 
 /// Something that is acquired before a run and released after it. Whoever wants more of one than this knows its type:
@@ -182,9 +183,9 @@ impl Drop for DropGuard<'_> {
             return;
         }
         // Without a runtime nothing can be awaited; each resource then closes when its last handle goes.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        if tokio::runtime::Handle::try_current().is_ok() {
             let resources = self.0.clone();
-            runtime.spawn(async move { resources.release_all().await });
+            tasks::spawn(async move { resources.release_all().await });
         }
     }
 }

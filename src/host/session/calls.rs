@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -73,12 +74,12 @@ impl Calls {
             tracing::debug!(session = &**session, call = start.call.0, tool = &*start.name, "starts a call");
             let (task, progress) = if start.kind == CallKind::Model {
                 let outcome = answer::outcome_of(world.llm.clone(), &start);
-                (self.tasks.spawn(until_interrupted(outcome, interrupt.clone())).id(), None)
+                (self.tasks.spawn(until_interrupted(outcome, interrupt.clone()).boxed()).id(), None)
             } else {
                 let (cancel, trace) = (interrupt.child_token(), context(start.call));
                 let begun = world.tools.begin(session, &start, cancel, Some(world.llm.clone()), trace);
                 let ended = until_interrupted(begun.outcome, interrupt.clone());
-                (self.tasks.spawn(ended).id(), Some((begun.progress, begun.hidden)))
+                (self.tasks.spawn(ended.boxed()).id(), Some((begun.progress, begun.hidden)))
             };
             self.running.push(Running { task, call: start.call, interrupt, progress });
         }

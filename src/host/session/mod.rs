@@ -55,6 +55,7 @@ use crate::host::session::calls::Calls;
 use crate::host::session::task::Task;
 use crate::host::session::traced::Tracing;
 use crate::host::session::turns::{Schemas, Turns};
+use crate::host::tasks;
 use crate::vm::protocol::{Event, Outcome, Timestamp};
 use crate::vm::{Begin, Machine};
 
@@ -282,7 +283,7 @@ impl Session {
     /// Runs the session as a task of its own.
     pub fn spawn(self) -> SessionHandle {
         let handle = self.handle();
-        tokio::spawn(self.run());
+        tasks::spawn(self.run());
         handle
     }
 

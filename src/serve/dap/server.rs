@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
+use crate::host::tasks;
 use crate::serve::dap::adapter::{Adapter, Flow};
 use crate::serve::dap::door::Door;
 use crate::serve::dap::framing::{Frames, framed};
@@ -29,9 +30,9 @@ where
 {
     let (sender, mut incoming) = mpsc::channel(INBOX);
     let cancelled = Cancelled::default();
-    let mut reading = tokio::spawn(read(reader, sender, cancelled.clone()));
+    let mut reading = tasks::spawn(read(reader, sender, cancelled.clone()));
     let (outbox, messages) = Outbox::new();
-    let writing = tokio::spawn(write(writer, messages));
+    let writing = tasks::spawn(write(writer, messages));
     let mut adapter = Adapter::new(door, outbox);
     loop {
         tokio::select! {

@@ -9,6 +9,7 @@ use axum::http::{Request, header};
 use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::get;
+use futures_util::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -21,6 +22,7 @@ use tokio_io_timeout::TimeoutWriter;
 use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
+use crate::host::tasks;
 use crate::serve::http::access::caller::Peer;
 use crate::serve::http::door;
 use crate::serve::http::problem::Problem;
@@ -88,10 +90,10 @@ impl Server {
         let router = routes::router(self.clone());
         let telling = metrics.map(|listener| {
             let router = routes::router_of_figures(self.clone());
-            tokio::spawn(axum::serve(listener, router).into_future())
+            tasks::spawn(axum::serve(listener, router).into_future())
         });
-        let tending = tokio::spawn(self.residents.clone().tend(self.options.idle));
-        let tidying = tokio::spawn(self.clone().tidy());
+        let tending = tasks::spawn(self.residents.clone().tend(self.options.idle));
+        let tidying = tasks::spawn(self.clone().tidy());
         let connections = Arc::new(Semaphore::new(CONNECTIONS));
         let open = TaskTracker::new();
         let socket = self.residents.path().and_then(|path| {
@@ -117,7 +119,7 @@ impl Server {
             match (accepted, permit) {
                 (Ok(connected), Ok(permit)) => {
                     let (router, server) = (router.clone(), self.clone());
-                    open.spawn(async move {
+                    let serving = async move {
                         match connected {
                             Connected::Outside(stream, peer) => {
                                 // Pieces of speech are small, and wanted at once.
@@ -129,7 +131,8 @@ impl Server {
                             }
                         }
                         drop(permit);
-                    });
+                    };
+                    open.spawn(serving.boxed());
                 }
                 (Err(error), _) => {
                     // Too many open files, for example: others may close theirs.

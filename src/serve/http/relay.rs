@@ -22,6 +22,7 @@ use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use tokio::net::{UnixListener, UnixStream};
 
+use crate::host::tasks;
 use crate::serve::http::access::caller::Peer;
 use crate::serve::http::openai::id::AnswerId;
 use crate::serve::http::problem::Problem;
@@ -166,7 +167,7 @@ async fn pass_on(stream: UnixStream, mut request: Request) -> Result<Response, h
     }
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     // It ends with the answer, or when nobody reads that any more.
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "what was passed on ends");
         }

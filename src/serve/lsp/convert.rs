@@ -1,5 +1,6 @@
 //! Plain answers in the protocol's words.
 
+use diffy::{DiffOptions, Hunk, Line};
 use gen_lsp_types::{
     CallHierarchyItem, Code, CompletionItem, CompletionItemKind, CompletionItemTextEdit, Diagnostic,
     DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, DocumentSymbol, Location, Message, Range,
@@ -8,7 +9,6 @@ use gen_lsp_types::{
 use playhouse_ide::complete::{Proposal, ProposalKind};
 use playhouse_ide::outline::{Entry, EntryKind};
 use playhouse_ide::tokens::{Modifiers, Token, TokenKind};
-use similar::{DiffOp, DiffTag, TextDiff};
 
 use crate::diagnostic::{self, Severity};
 use crate::serve::lsp::documents::{Columns, Text, uri_of};
@@ -174,19 +174,22 @@ pub(super) fn completion(proposal: Proposal, text: Text<'_>, columns: Columns) -
 
 /// The edits that make `written` of a text: the lines that differ.
 pub(super) fn line_edits(text: Text<'_>, written: &str, columns: Columns) -> Vec<TextEdit> {
-    let diff = TextDiff::from_lines(text.as_str(), written);
-    let (old, new): (Vec<&str>, Vec<&str>) = (diff.iter_old_slices().collect(), diff.iter_new_slices().collect());
     let mut starts = vec![0];
-    starts.extend(old.iter().scan(0, |end, line| {
+    starts.extend(text.as_str().split_inclusive('\n').scan(0, |end, line| {
         *end += line.len();
         Some(*end)
     }));
-    let changed = diff.ops().iter().filter(|op| op.tag() != DiffTag::Equal);
-    let edit = |op: &DiffOp| {
-        let (from, to) = (op.old_range(), op.new_range());
-        let range =
-            Range { start: text.position(starts[from.start], columns), end: text.position(starts[from.end], columns) };
-        TextEdit { range, new_text: new[to].concat() }
+    let edit = |hunk: &Hunk<'_, str>| {
+        let old = hunk.old_range();
+        // Lines count from one; but where none goes, it is the line before.
+        let from = if old.is_empty() { old.start() } else { old.start() - 1 };
+        let (start, end) = (starts[from], starts[from + old.len()]);
+        let inserted = hunk.lines().iter().map(|line| match line {
+            Line::Insert(line) => *line,
+            Line::Context(_) | Line::Delete(_) => "",
+        });
+        let range = Range { start: text.position(start, columns), end: text.position(end, columns) };
+        TextEdit { range, new_text: inserted.collect() }
     };
-    changed.map(edit).collect()
+    DiffOptions::new().set_context_len(0).create_patch(text.as_str(), written).hunks().iter().map(edit).collect()
 }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::residents::Residents;
 use crate::host::serve_options::ServeOptions;
+use crate::host::tasks;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::mcp::server::McpServer;
 
@@ -32,7 +33,7 @@ pub async fn serve(
             at_end.cancel();
         }
     });
-    let tending = tokio::spawn(residents.clone().tend(options.idle));
+    let tending = tasks::spawn(residents.clone().tend(options.idle));
     let serving = async {
         match serve_server_with_ct(server, (input, output), over.clone()).await {
             Ok(running) => _ = running.waiting().await,

@@ -306,6 +306,11 @@ fn clock_offences(sources: &[Source]) -> Vec<String> {
     word_offences(sources, concerns, &words, "is asked in host/clock.rs")
 }
 
+fn task_offences(sources: &[Source]) -> Vec<String> {
+    let concerns = |source: &Source| source.path.starts_with("src/") && source.path != "src/host/tasks.rs";
+    word_offences(sources, concerns, &["tokio::spawn", "tokio::task::spawn"], "is started by host/tasks.rs")
+}
+
 fn crate_home_offences(sources: &[Source]) -> Vec<String> {
     let mut offences = Vec::new();
     for (name, homes) in CRATE_HOMES {
@@ -460,6 +465,7 @@ holds! {
     the_machine_is_not_serialised: serialize_offences;
     only_config_reads_the_environment: environment_offences;
     only_clock_reads_the_time: clock_offences;
+    tasks_are_started_in_one_place: task_offences;
     crates_enter_through_one_module: crate_home_offences;
     doors_launch_nothing_themselves: world_offences;
     no_test_is_left_out: unrun_test_offences;
@@ -540,6 +546,8 @@ fn word_offences_are_found() {
     finds(1, clock_offences, "src/host/a.rs", "fn f() { jiff::Timestamp::now(); }");
     finds(1, clock_offences, "src/host/a.rs", "use std::time::{Duration, Instant};");
     finds(0, clock_offences, "src/host/a.rs", "use std::time::Duration;\nuse tokio::time::Instant;");
+    finds(1, task_offences, "src/host/a.rs", "fn f() { tokio::spawn(async {}); }");
+    finds(0, task_offences, "src/host/tasks.rs", "fn f() { tokio::spawn(async {}); }");
     finds(1, crate_home_offences, "src/lang/source/parse.rs", "use pulldown_cmark::Parser;");
     finds(1, crate_home_offences, "src/serve/cli/a.rs", "fn f() { annotate_snippets::x(); }");
     finds(0, crate_home_offences, "src/vm/prompt/mod.rs", "use minijinja::Environment;");

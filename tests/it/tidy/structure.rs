@@ -44,7 +44,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
         &[
             &[
                 "clock", "frames", "keys", "library", "net", "patterns", "secrets", "settings", "stats", "summary",
-                "text", "walk",
+                "tasks", "text", "walk",
             ],
             &["child", "component", "events", "journal", "serve_options"],
             &["cassette", "skills"],

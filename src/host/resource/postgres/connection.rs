@@ -15,6 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::host::net;
 use crate::host::resource::ResourceError;
 use crate::host::resource::sql::PostgresConfig;
+use crate::host::tasks;
 
 /// How long a connection may take to close.
 const CLOSING: Duration = Duration::from_secs(1);
@@ -68,11 +69,11 @@ impl Server {
         let connected = match &self.tls {
             None => {
                 let connected = self.config.connect(NoTls).await;
-                connected.map(|(client, connection)| (client, tokio::spawn(finish(connection))))
+                connected.map(|(client, connection)| (client, tasks::spawn(finish(connection))))
             }
             Some(tls) => {
                 let connected = self.config.connect(tls.clone()).await;
-                connected.map(|(client, connection)| (client, tokio::spawn(finish(connection))))
+                connected.map(|(client, connection)| (client, tasks::spawn(finish(connection))))
             }
         };
         let (client, task) = connected.map_err(|error| {
@@ -111,8 +112,8 @@ impl CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let Some((token, tls)) = self.0.take() else { return };
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
+        if tokio::runtime::Handle::try_current().is_ok() {
+            tasks::spawn(async move {
                 let cancelled = match tls {
                     Some(tls) => token.cancel_query(tls).await,
                     None => token.cancel_query(NoTls).await,

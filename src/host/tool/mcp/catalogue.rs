@@ -15,6 +15,7 @@ use super::helpers::{Helper, MAX_PAGES, Work};
 use super::server::McpServer;
 use super::text;
 use super::tool::McpTool;
+use crate::host::tasks;
 use crate::host::tool::Tool;
 use crate::host::tool::registry::Registry;
 
@@ -70,7 +71,7 @@ impl McpServer {
             changes.mark_changed();
         }
         let (server, registry) = (Arc::downgrade(self), Arc::downgrade(registry));
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             while changes.changed().await.is_ok() {
                 if !refresh(&server, &registry).await {
                     return;

@@ -25,6 +25,7 @@ use super::text;
 use super::transport::Watched;
 use crate::host::child::Witness;
 use crate::host::net;
+use crate::host::tasks;
 
 /// How long a connection over HTTP may take to be accepted.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -116,7 +117,7 @@ impl Connection {
             return;
         }
         let (peer, gone) = (self.peer.clone(), self.gone.clone());
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             tokio::select! {
                 () = gone.cancelled() => {}
                 () = listen(&peer, &changes) => {}

@@ -12,6 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::connection::Connection;
 use super::error::{Trouble, of_request};
 use super::flights::{Asked, Happening, News};
+use crate::host::tasks;
 use crate::value::Value;
 
 /// How long a call may wait for a person's answers before it is given up.
@@ -33,7 +34,7 @@ impl Flight {
         let (sender, happenings) = mpsc::channel(4);
         let cancel = CancellationToken::new();
         let news = News::default();
-        tokio::spawn(fly(connection, params, sender, news.clone(), cancel.clone()));
+        tasks::spawn(fly(connection, params, sender, news.clone(), cancel.clone()));
         Flight { happenings, news, _cancel: cancel.drop_guard() }
     }
 

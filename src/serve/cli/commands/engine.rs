@@ -18,6 +18,7 @@ use crate::host::engine::{Engine, EngineOptions, listen};
 use crate::host::journal::JournalError;
 use crate::host::ledger::Ledger;
 use crate::host::ledger::sqlite::SqliteLedger;
+use crate::host::tasks;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::offer::{Home, store_at};
@@ -140,7 +141,7 @@ impl NodeArguments {
             words: format!("the engine at {ingress}, which calls this node at {engine_listen}"),
             joins: Some(Box::new(move |residents| {
                 let (residents, draining) = (residents.clone(), residents.draining().clone());
-                tokio::spawn(async move {
+                tasks::spawn(async move {
                     if let Err(why) = engine.serve(Some(&residents), listener, &keys, draining.cancelled()).await {
                         tracing::error!("--engine-key: {why}");
                     }

@@ -5,7 +5,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use similar::TextDiff;
 
 use crate::lang::files::test_file::TestFile;
 use crate::lang::files::trigger_table::TriggerTable;
@@ -15,7 +14,7 @@ use crate::lang::kind::{self, Kind, MARKDOWN};
 use crate::lang::{SourceText, load_settings};
 use crate::serve::cli::commands::test::find;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
-use crate::serve::cli::machinery::output::write_whole;
+use crate::serve::cli::machinery::output::{differences, write_whole};
 use crate::span::FileId;
 
 const EXAMPLES: &str = "\
@@ -153,8 +152,8 @@ fn tell(console: &Console, name: &str, untouched: &Untouched) {
 /// What would be changed, as it was asked for.
 fn show(arguments: &FmtArguments, name: &str, text: &str, written: &str) -> Result<(), Failure> {
     if arguments.diff {
-        let diff = TextDiff::from_lines(text, written);
-        put(&diff.unified_diff().header(name, &format!("{name} (formatted)")).to_string())
+        let names = format!("--- {name}\n+++ {name} (formatted)\n");
+        put(&(names + &differences(text, written, 3)))
     } else {
         put(&format!("{name}\n"))
     }

@@ -23,6 +23,7 @@ use crate::host::ledger::{Ledger, TokenRow};
 use crate::host::residents::Residents;
 use crate::host::residents::offered::Offered;
 #[cfg(feature = "restate")]
+use crate::host::tasks;
 use crate::serve::cli::commands::engine::{NodeArguments, ledger_of};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
@@ -205,7 +206,7 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     if n_recovered > 0 {
         console.remark(&format!("continues {}", count(n_recovered, "session")));
     }
-    let watching = arguments.watch.then(|| tokio::spawn(join_all(watches)));
+    let watching = arguments.watch.then(|| tasks::spawn(join_all(watches)));
     tell_manager(console, "READY=1");
     let stop = async {
         stop.await;

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::session::Wanted;
 use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription};
+use crate::host::tasks;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::machinery::ending::{
     self, Subject, Told, changed_remark, event_remark, failed_remark, skipped_remark,
@@ -86,7 +87,7 @@ pub(crate) async fn converse(
     let Surroundings { console, arguments, input, watch, signal } = surroundings;
     let has_signal = signal.is_some();
     let all = || Interest::Everything { capacity: events_file::CAPACITY };
-    let events = events.map(|file| tokio::spawn(events_file::write(session.subscribe(all()), file)));
+    let events = events.map(|file| tasks::spawn(events_file::write(session.subscribe(all()), file)));
     let speech = session.subscribe(Interest::Speech);
     let activity = console.is_conversation.then(|| session.subscribe(all()));
     let mut talk = Talk {

@@ -4,11 +4,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::host::session::Session;
+use crate::host::tasks;
 use crate::serve::cli::machinery::console::{Console, Failure};
 use crate::serve::cli::machinery::ending;
 use crate::serve::dap::accept::accept;
@@ -32,13 +34,13 @@ impl Listening {
         let connections = Arc::new(Mutex::new(JoinSet::new()));
         let door: Arc<dyn Door> = Arc::new(RunningDoor { running: running.clone() });
         let accepted = connections.clone();
-        let accepting = tokio::spawn(async move {
+        let accepting = tasks::spawn(async move {
             loop {
                 let (stream, _) = accept(|| listener.accept()).await;
                 let (reader, writer) = stream.into_split();
                 let mut accepted = accepted.lock().unwrap_or_else(PoisonError::into_inner);
                 while accepted.try_join_next().is_some() {}
-                accepted.spawn(serve(reader, writer, door.clone()));
+                accepted.spawn(serve(reader, writer, door.clone()).boxed());
             }
         });
         Ok(Listening { running, connections, accepting })

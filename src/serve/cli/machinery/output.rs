@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use clap::ValueEnum;
+use diffy::{DiffOptions, PatchFormatter};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::host::cassette::file;
@@ -23,6 +24,15 @@ pub(crate) enum Format {
 /// One array, an item per line; each is JSON already.
 pub(crate) fn json_array(items: &[String]) -> String {
     if items.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", items.join(",\n")) }
+}
+
+/// The hunks of a unified diff, with so many lines before and after each.
+pub(crate) fn differences(before: &str, after: &str, n_context: usize) -> String {
+    let patch = DiffOptions::new().set_context_len(n_context).create_patch(before, after);
+    // As GNU diff has it: an empty line stands after a space, too.
+    let shown = PatchFormatter::new().suppress_blank_empty(false).fmt_patch(&patch).to_string();
+    // The first two lines are names of the texts.
+    shown.split_inclusive('\n').skip(2).collect()
 }
 
 /// Columns as wide as they need to be.

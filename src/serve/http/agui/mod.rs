@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::host::events::PublicEvent;
+use crate::host::tasks;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::agui::input::RunInput;
 use crate::serve::http::agui::run::Run;
@@ -53,7 +54,7 @@ pub(super) async fn run(
     telling.begin(begun.began).await?;
     let (sender, events) = unbounded_channel();
     // It goes on, also if nobody hears it any more.
-    let ending = tokio::spawn(run.go_on(begun, sender));
+    let ending = tasks::spawn(run.go_on(begun, sender));
     let hearing = Hearing { telling, events, ending: Some(ending), _counted: counted };
     Ok(event_stream(unfold(hearing, |mut hearing| async move { Some((hearing.next().await?, hearing)) })))
 }

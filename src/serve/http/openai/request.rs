@@ -13,6 +13,7 @@ use crate::host::residents::standing::State;
 use crate::host::serve_options::FirstMessage;
 use crate::host::session::approval;
 use crate::host::session::{Deed, SendError, SessionGone};
+use crate::host::tasks;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::answers::follow::Follow;
 use crate::serve::http::answers::key::Key;
@@ -142,7 +143,7 @@ impl Server {
         let (hearing, live) = self.answers.join(name);
         if let Some(live) = live {
             let giving = Giving { server: self.clone(), caller: caller.clone(), request, key, name, live };
-            tokio::spawn(giving.run());
+            tasks::spawn(giving.run());
         }
         Ok(hearing)
     }
@@ -152,7 +153,7 @@ impl Server {
         let live = Live::default();
         let (hearing, started) = (Hearing::of(&live), started(&kept.answer, &kept.served));
         let (server, caller) = (self.clone(), caller.clone());
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let ending = retell(&server, &caller, &kept, &live).await;
             tell_end(&live, ending);
         });

@@ -30,6 +30,7 @@ use tokio::time::Instant;
 
 use crate::host::child::Child;
 use crate::host::component::message::Message;
+use crate::host::tasks;
 use crate::host::text::question_of;
 use crate::host::tool::CallContext;
 use crate::host::tool::plugin::component::{Component, ComponentError};
@@ -127,7 +128,7 @@ impl ProcessPlugin {
         let (child, pipes, witness) = started.map_err(|cause| self.cannot_start(&cause))?;
         let (requests, receiver) = mpsc::unbounded_channel();
         let running = Running::new(self.options.clone(), child, pipes, witness, self.counts.clone(), receiver);
-        let task = tokio::spawn(running.run());
+        let task = tasks::spawn(running.run());
         state.process = Some(Process { requests: requests.clone(), task });
         Ok(requests)
     }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
@@ -130,7 +131,7 @@ impl Running {
         let Pipes { stdin, stdout } = pipes;
         let (to_write, lines) = mpsc::channel(TO_WRITE);
         let mut writer = JoinSet::new();
-        writer.spawn(write(stdin, lines));
+        writer.spawn(write(stdin, lines).boxed());
         Running {
             lines: LineReader::new(stdout, options.limits.line_bytes),
             options,

@@ -15,6 +15,7 @@ use crate::host::debuggee::{Ground, Launcher};
 use crate::host::journal::address::Place;
 use crate::host::launch::{Choices, Launch, LaunchError, Level, Opened, Wanted};
 use crate::host::sessions::new_id;
+use crate::host::tasks;
 use crate::lang::kind::TEST;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
@@ -69,7 +70,7 @@ pub(crate) fn debug(console: &Console, arguments: &DebugArguments) -> Result<Exi
                 _ = tokio::signal::ctrl_c() => return Ok(Exit::Finished),
             };
             let (reader, writer) = stream.into_split();
-            tokio::spawn(serve(reader, writer, door.clone()));
+            tasks::spawn(serve(reader, writer, door.clone()));
         }
     });
     // Whoever reads standard input cannot be stopped; the process ends without them.

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use crate::diagnostic::render;
 use crate::host::config::Environment;
 use crate::host::debuggee::{Ground, Launcher};
+use crate::host::tasks;
 use crate::lang::files::test_file::TestFile;
 use crate::serve::cli::commands::test::checked::checked;
 use crate::serve::cli::commands::test::compare::{Compared, compare};
@@ -37,7 +38,7 @@ pub(super) async fn launch_test(
     let (closed, closing) = oneshot::channel();
     let path = path.to_owned();
     // Beside the debugger, which holds the session where it wants.
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         let played = script.perform(&path, &test, heard, &opened).await;
         let verdict = match played {
             Ok(played) => judged(&path, &test, &played, sources).await,

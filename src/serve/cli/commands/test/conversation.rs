@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use similar::TextDiff;
-
 use super::checked::checked;
 use super::compare::{Compared, compare};
 use super::options::Options;
@@ -13,6 +11,7 @@ use crate::host::coverage::reached;
 use crate::host::judge::transcript::Transcript;
 use crate::lang::files::test_file::{TestFile, TestModel};
 use crate::serve::cli::machinery::console::Failure;
+use crate::serve::cli::machinery::output::differences;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
 use crate::serve::report::{CaseReport, FileReport, Problem, TestVerdict};
 use crate::serve::show::skipped;
@@ -174,8 +173,7 @@ impl Reporting<'_> {
             std::fs::write(path, &blessed)
                 .map_err(|cause| Failure::failed(format!("{name}: cannot write: {cause}; make it writable")))?;
             self.report.is_blessed = true;
-            let diff = TextDiff::from_lines(text, &blessed);
-            self.report.details.push_str(&diff.unified_diff().context_radius(1).to_string());
+            self.report.details.push_str(&differences(text, &blessed, 1));
         }
         Ok(())
     }

@@ -35,6 +35,7 @@ use tokio::signal::unix::{SignalKind, signal as unix_signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::host::tasks;
 use crate::serve::cli::machinery::console::Console;
 use crate::serve::cli::machinery::terminal::lines::Lines;
 /// What came from the keyboard, or from whatever standard input is.
@@ -210,9 +211,9 @@ fn signals() -> mpsc::UnboundedReceiver<Typed> {
     #[cfg(unix)]
     if let Ok(mut continued) = unix_signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw())) {
         let sender = sender.clone();
-        tokio::spawn(async move { while continued.recv().await.is_some() && sender.send(Typed::Continued).is_ok() {} });
+        tasks::spawn(async move { while continued.recv().await.is_some() && sender.send(Typed::Continued).is_ok() {} });
     }
-    tokio::spawn(async move {
+    tasks::spawn(async move {
         let interrupt = || Typed::Interrupt { is_echoed: true };
         // Without signals Ctrl-C ends the process: the journal has all that was done.
         while tokio::signal::ctrl_c().await.is_ok() && sender.send(interrupt()).is_ok() {}

@@ -1,0 +1,14 @@
+//! Work that goes on beside what is done: the one home of how the host and its doors start it.
+
+use std::future::Future;
+
+use futures_util::FutureExt;
+use tokio::task::JoinHandle;
+
+/// Starts a task of the runtime that this is called in.
+///
+/// It is boxed: of each kind of future the runtime's own code would else be compiled four times, for both of its
+/// schedulers and for small and large ones, which was a twentieth of all code of the host.
+pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    tokio::spawn(work.boxed())
+}
