@@ -4,13 +4,11 @@
 //! in the order written, and each line is a reply of its own: so nothing of it is lost when a trigger cuts in. What
 //! follows from the program is not written: where a line leads, and that a question waits for the user. Pure.
 
-mod form;
 mod lines;
 mod reply;
 
 use crate::host::llm::TurnAsData;
-
-use form::place;
+use crate::lang::program::Step;
 
 pub use reply::{Unanswered, Why, reply};
 
@@ -18,4 +16,9 @@ pub use reply::{Unanswered, Why, reply};
 pub fn asked_about(turn: &TurnAsData) -> String {
     let playbook = turn.program.playbook(turn.data.playbook);
     place(turn, turn.data.pointer.map(|pointer| playbook.step(pointer)))
+}
+
+fn place(turn: &TurnAsData, line: Option<&Step>) -> String {
+    let name = &turn.program.playbook(turn.data.playbook).name;
+    line.map_or_else(|| name.to_string(), |line| format!("{name}:{}", turn.label(line)))
 }
