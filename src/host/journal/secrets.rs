@@ -94,8 +94,11 @@ pub(crate) fn restore_from(kept: &HashMap<u64, Record>, records: &mut [Record]) 
     let mut names = Vec::new();
     for record in records {
         declare(&mut names, &record.body);
-        let Some(names) = [&names, &all_names].into_iter().find(|names| is_masked(record, names)) else { continue };
-        match kept.get(&record.seq).filter(|whole| whole.shown(names) == *record) {
+        let ways = [&names, &all_names];
+        if !ways.iter().any(|names| is_masked(record, names)) {
+            continue;
+        }
+        match kept.get(&record.seq).filter(|whole| ways.iter().any(|names| whole.shown(names) == *record)) {
             Some(whole) => *record = whole.clone(),
             None => missing = missing.or(Some(record.seq)),
         }

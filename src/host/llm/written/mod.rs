@@ -8,7 +8,8 @@ mod lines;
 mod reply;
 
 use crate::host::llm::TurnAsData;
-use crate::lang::program::Step;
+
+use reply::place;
 
 pub use reply::{Unanswered, Why, reply};
 
@@ -16,9 +17,4 @@ pub use reply::{Unanswered, Why, reply};
 pub fn asked_about(turn: &TurnAsData) -> String {
     let playbook = turn.program.playbook(turn.data.playbook);
     place(turn, turn.data.pointer.map(|pointer| playbook.step(pointer)))
-}
-
-fn place(turn: &TurnAsData, line: Option<&Step>) -> String {
-    let name = &turn.program.playbook(turn.data.playbook).name;
-    line.map_or_else(|| name.to_string(), |line| format!("{name}:{}", turn.label(line)))
 }

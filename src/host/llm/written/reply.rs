@@ -12,7 +12,6 @@ use crate::lang::program::{Arm, CallSite, Loop, Playbook, Returned, Step, StepId
 use crate::value::{Map, Value};
 
 use super::lines::is_meant;
-use super::place;
 
 /// Stands for a value in an example.
 const BLANK: &str = "…";
@@ -260,6 +259,11 @@ impl<'a> Writer<'a> {
             StepKind::Free | StepKind::End | StepKind::Break | StepKind::Continue | StepKind::Gone(_) => What::Done,
         }]
     }
+}
+
+pub(super) fn place(turn: &TurnAsData, line: Option<&Step>) -> String {
+    let name = &turn.program.playbook(turn.data.playbook).name;
+    line.map_or_else(|| name.to_string(), |line| format!("{name}:{}", turn.label(line)))
 }
 
 /// What has been done about a line.
