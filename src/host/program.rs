@@ -91,21 +91,9 @@ impl<'a> From<KnownTools<'a>> for LoadOptions<'a> {
 }
 
 /// These are all.
-impl<'a> From<&'a [Signature]> for KnownTools<'a> {
-    fn from(signatures: &'a [Signature]) -> KnownTools<'a> {
-        KnownTools { signatures, ..KnownTools::default() }
-    }
-}
-
-impl<'a> From<&'a Vec<Signature>> for KnownTools<'a> {
-    fn from(signatures: &'a Vec<Signature>) -> KnownTools<'a> {
-        KnownTools::from(&signatures[..])
-    }
-}
-
-impl<'a, const N: usize> From<&'a [Signature; N]> for KnownTools<'a> {
-    fn from(signatures: &'a [Signature; N]) -> KnownTools<'a> {
-        KnownTools::from(&signatures[..])
+impl<'a, S: AsRef<[Signature]> + ?Sized> From<&'a S> for KnownTools<'a> {
+    fn from(signatures: &'a S) -> KnownTools<'a> {
+        KnownTools { signatures: signatures.as_ref(), ..KnownTools::default() }
     }
 }
 

@@ -32,7 +32,8 @@ pub struct Stored {
 }
 
 /// How a stored session stands.
-#[derive(Debug)]
+#[derive(Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum StoredState {
     /// A process has it open; its id, where known.
     Open(String),
@@ -51,14 +52,7 @@ pub enum StoredState {
 impl StoredState {
     /// One word for people and for `--format json`.
     pub fn name(&self) -> &'static str {
-        match self {
-            StoredState::Open(_) => "open",
-            StoredState::Finished => "finished",
-            StoredState::Failed(_) => "failed",
-            StoredState::Waiting => "waiting",
-            StoredState::Interrupted => "interrupted",
-            StoredState::Unreadable(_) => "unreadable",
-        }
+        self.into()
     }
 
     fn of(stop: &Stop) -> StoredState {

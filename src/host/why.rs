@@ -207,7 +207,7 @@ pub fn explain<'t>(
         trigger: id,
         name: program.trigger_name(id),
         text: trigger.text.clone(),
-        place: file_line(program, trigger),
+        place: program.place_of(trigger.span).unwrap_or_default(),
         read_as: trigger_kind(trigger),
         is_beginning: trigger.kind == TriggerKind::Beginning,
         names: trigger.names.clone(),
@@ -341,12 +341,4 @@ fn plain_match(trigger: TriggerId, updates: &Arc<[Update]>) -> Evaluation {
 /// `Playbook:02`, or `Playbook` for its heading.
 fn line(program: &Program, location: Location) -> String {
     place_name(program, &[], location).unwrap_or_default()
-}
-
-/// `program.md:12`.
-fn file_line(program: &Program, trigger: &Trigger) -> String {
-    match program.sources.get(trigger.span.file) {
-        Some(file) => format!("{}:{}", file.name, file.lines.line_column(trigger.span.start as usize).0),
-        None => String::new(),
-    }
 }

@@ -437,10 +437,6 @@ impl Journal for Snapshots {
         self.inner.location()
     }
 
-    fn epoch(&self) -> u64 {
-        self.inner.epoch()
-    }
-
     fn next_seq(&self) -> u64 {
         self.inner.next_seq()
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use playhouse::host::journal::file::FileJournal;
 use playhouse::host::journal::record::{Begun, FORMAT, ProgramChanged, Record, RecordBody};
 use playhouse::host::journal::wire::{FileWire, ToolWire};
+use playhouse::host::journal::{JournalErrorKind, copy};
 use playhouse::host::replay::replay;
 use playhouse::host::travel::Timeline;
 use playhouse::host::why::history;
@@ -308,14 +309,7 @@ fn new_secrets_are_in_no_journal() {
     let case = parse("--- program\n# A\n## Main\n### Steps\n- Rest\n--- argument pin=\"old\"\n");
     let world = World::new(begin(&case));
     let begun = records(&case, &world).remove(0).body;
-    let changed = RecordBody::ProgramChanged(Box::new(ProgramChanged {
-        hash: String::new(),
-        roots: vec!["case.md".into()],
-        files: Vec::new(),
-        tools: Vec::new(),
-        secrets: vec!["pin".into()],
-        reopened: false,
-    }));
+    let changed = declares("pin");
     let edited = |value: &str| RecordBody::Edited {
         frame: None,
         name: "pin".into(),
@@ -339,6 +333,51 @@ fn new_secrets_are_in_no_journal() {
     drop(journal);
     assert!(!std::fs::read_to_string(&path).unwrap().contains("hush-4712"));
     assert_eq!(Log::new(FileJournal::open(path).unwrap()).records().unwrap().pop().unwrap().body, edited("hush-4712"));
+}
+
+/// A copy of a session is masked also where its program declared a value secret only later, and has it beside it.
+#[test]
+fn a_copy_keeps_what_was_declared_secret_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let case =
+        parse("--- program\n# A\n## Main\n### Steps\n- Rest\n--- argument pin=\"p-1\"\n--- argument key=\"k-1\"\n");
+    let world = World::new(begin(&case));
+    for (name, secrets) in [("none", vec![]), ("key", vec!["key".into()])] {
+        let mut written = records(&case, &world);
+        written.truncate(1);
+        let RecordBody::Begun(begun) = &mut written[0].body else { panic!("no beginning") };
+        begun.secrets = secrets;
+        written.push(Record { seq: 2, time: 0, body: declares("pin") });
+        let path = folder.path().join(format!("{name}.jsonl"));
+        let mut journal = Log::new(FileJournal::open(path.clone()).unwrap());
+        for record in &written {
+            journal.append(Timestamp(record.time), record.body.clone()).unwrap();
+        }
+        drop(journal);
+        assert_eq!(std::fs::read_to_string(&path).unwrap().contains("k-1"), name == "none");
+        let read = Log::new(FileJournal::open(path).unwrap()).records().unwrap();
+        assert_eq!(read[0].body, written[0].body, "{name}");
+        assert!(copy::holds_secrets(&read));
+        let copied = folder.path().join(format!("{name}-copied.jsonl"));
+        std::fs::write(&copied, copy::lines(&read)).unwrap();
+        assert!(!std::fs::read_to_string(&copied).unwrap().contains("p-1"));
+        let missing = FileJournal::open(copied.clone()).err().map(|error| error.kind);
+        assert!(matches!(missing, Some(JournalErrorKind::SecretsMissing { seq: 1 })), "{name}: {missing:?}");
+        copy::keep_secrets(&copied, &read).unwrap();
+        assert_eq!(Log::new(FileJournal::open(copied).unwrap()).records().unwrap(), read, "{name}");
+    }
+}
+
+/// Another text of the program, which declares a variable secret.
+fn declares(name: &str) -> RecordBody {
+    RecordBody::ProgramChanged(Box::new(ProgramChanged {
+        hash: String::new(),
+        roots: vec!["case.md".into()],
+        files: Vec::new(),
+        tools: Vec::new(),
+        secrets: vec![name.into()],
+        reopened: false,
+    }))
 }
 
 const BEFORE: &str = "# Shop\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"Welcome.\"\n\

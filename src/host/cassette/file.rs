@@ -375,8 +375,7 @@ impl CallWire {
 /// # Errors
 /// What the system says.
 pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
+    let beside = path.with_added_extension("new");
     let written = File::create(&beside).and_then(|mut file| {
         // Whoever may read and run the file that is there may go on with it.
         if let Ok(known) = std::fs::metadata(path) {

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::diagnostic::Diagnostic;
 use crate::host::checks::binding::Binding;
-use crate::host::checks::past::{Call, Past, holds_secret, playbook_of};
+use crate::host::checks::past::{Call, Past, holds_secret};
 use crate::host::events::PublicBody;
 use crate::host::secrets::MASK;
 use crate::lang::evaluation::checks::{
@@ -136,7 +136,7 @@ impl Atom {
                     Some(line) => matches!(body, PublicBody::LineReached {}) && event.line.as_ref() == Some(line),
                     None => matches!(body, PublicBody::FramePushed { .. }),
                 };
-                is_moment && playbook_of(event) == Some(place) && (agent.is_none() || *agent == event.agent)
+                is_moment && event.part() == Some(place) && (agent.is_none() || *agent == event.agent)
             }
             (AtomKind::Fires(name), PublicBody::TriggerMatched { trigger, .. }) => **trigger == **name,
             _ => false,

@@ -168,7 +168,7 @@ impl<'r> Past<'r> {
 
     /// That a check was broken with the event at the index.
     pub(super) fn breach(&self, event: usize, sentence: String) -> Breach {
-        let place = self.run.events.get(event).and_then(place_of);
+        let place = self.run.events.get(event).and_then(PublicEvent::place);
         Breach { event, point: self.run.point(event), place, sentence }
     }
 
@@ -196,8 +196,8 @@ impl<'r> Past<'r> {
             }
             PublicBody::Said { text } => format!("the program said {}", shown(&Value::Str(text.clone()))),
             PublicBody::UserMessage { text } => format!("the user said {}", shown(&Value::Str(text.clone()))),
-            PublicBody::LineReached {} => format!("{} was reached", place_of(event).unwrap_or_default()),
-            PublicBody::FramePushed { .. } => format!("{} was begun", playbook_of(event).unwrap_or_default()),
+            PublicBody::LineReached {} => format!("{} was reached", event.place().unwrap_or_default()),
+            PublicBody::FramePushed { .. } => format!("{} was begun", event.part().map_or("", |part| &**part)),
             PublicBody::TriggerMatched { trigger, .. } => format!("{trigger} fired"),
             body => body.name().to_owned(),
         }
@@ -222,17 +222,6 @@ impl Lookup for Scope<'_, '_> {
         let bound = self.bound.iter().find(|(known, _)| **known == *name).map(|(_, value)| value);
         bound.or_else(|| self.past.values.get(name))
     }
-}
-
-/// The playbook or plan of an event.
-pub(super) fn playbook_of(event: &PublicEvent) -> Option<&str> {
-    event.playbook.as_deref().or(event.plan.as_deref())
-}
-
-/// `Pay:03`, or `Pay`.
-fn place_of(event: &PublicEvent) -> Option<String> {
-    let playbook = playbook_of(event)?;
-    Some(event.line.as_ref().map_or_else(|| playbook.to_owned(), |line| format!("{playbook}:{line}")))
 }
 
 /// Whether a value, or a part of it, is not shown.

@@ -65,11 +65,7 @@ impl ScriptClassifier {
         let text = question_text(question);
         let mut n_answered = self.n_answered.lock().unwrap_or_else(PoisonError::into_inner);
         for (entry, n_answered) in self.entries.iter().zip(n_answered.iter_mut()) {
-            let is_open = match entry.repeat {
-                Repeat::Times(times) => *n_answered < times,
-                Repeat::Always => true,
-            };
-            if is_open && entry.when.as_ref().is_none_or(|when| when.is_match(&text)) {
+            if entry.repeat.is_open(*n_answered) && entry.when.as_ref().is_none_or(|when| when.is_match(&text)) {
                 *n_answered += 1;
                 return Some(entry);
             }

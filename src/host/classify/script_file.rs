@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::host::classify::script::{ClassifierEntry, ClassifierError, ScriptClassifier};
 use crate::host::llm::script::ScriptFileError;
-use crate::host::llm::script_file::{Problem, WireRepeat, read_entries, regex_from_wire, repeat_from_wire};
+use crate::host::llm::script_file::{Problem, WireRepeat, load, read_entries, regex_from_wire, repeat_from_wire};
 
 const FORM: &str = "a classifier's script is JSON Lines or one JSON array of {\"when\"?, \"match\": [\"Playbook:T1\"]}";
 
@@ -18,11 +18,7 @@ impl ScriptClassifier {
     /// # Errors
     /// It cannot be read, or an entry is wrong.
     pub fn load(path: &Path) -> Result<ScriptClassifier, ScriptFileError> {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => ScriptClassifier::from_text(&name, &text),
-            Err(cause) => Err(ScriptFileError::Read { name, cause }),
-        }
+        load(path, ScriptClassifier::from_text)
     }
 
     /// Reads the text of a script file. The name is used in messages.

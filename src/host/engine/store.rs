@@ -105,10 +105,6 @@ impl Journal for LogJournal {
         self.engine.ingress.location()
     }
 
-    fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
     fn next_seq(&self) -> u64 {
         self.next_seq
     }

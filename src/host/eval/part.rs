@@ -48,8 +48,7 @@ pub fn steps(run: &Run) -> Steps {
     for event in &run.events {
         match &event.body {
             PublicBody::LineReached {} => {
-                let place = event.playbook.as_ref().or(event.plan.as_ref());
-                steps.extend(place.zip(event.line.as_ref()).map(|(place, line)| line_step(place, line)));
+                steps.extend(event.part().zip(event.line.as_ref()).map(|(part, line)| line_step(part, line)));
             }
             PublicBody::CallQueued { callable, kind: CallKind::Tool, .. } => steps.push(format!("{callable}()").into()),
             PublicBody::TriggerMatched { trigger, .. } => steps.push(trigger_step(trigger)),

@@ -11,6 +11,7 @@ use tokio::io::AsyncReadExt;
 
 use crate::host::child::Child;
 use crate::host::config::child_environment;
+use crate::host::launch::folder_of;
 use crate::host::secrets::Secrets;
 
 /// How long is waited for the last words of a process that has closed its output.
@@ -73,7 +74,7 @@ impl Revision {
         let mut found = HashMap::new();
         let mut folders: HashMap<&Path, PathBuf> = HashMap::new();
         for program in programs {
-            let own = program.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+            let own = folder_of(program);
             if !folders.contains_key(own) {
                 let target = root.path().join(folders.len().to_string());
                 folders.insert(own, check_out(revision, own, &target, secrets).await?);

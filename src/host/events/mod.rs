@@ -62,6 +62,19 @@ pub struct PublicEvent {
     pub body: PublicBody,
 }
 
+impl PublicEvent {
+    /// The playbook or plan that it is of.
+    pub fn part(&self) -> Option<&Arc<str>> {
+        self.playbook.as_ref().or(self.plan.as_ref())
+    }
+
+    /// Where in it: `Pay:03`, or `Pay`.
+    pub fn place(&self) -> Option<String> {
+        let part = self.part()?;
+        Some(self.line.as_ref().map_or_else(|| part.to_string(), |line| format!("{part}:{line}")))
+    }
+}
+
 /// Whom an event concerns. What belongs to one category may be passed over by whoever wants another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {

@@ -23,7 +23,7 @@ pub fn lines(records: &[Record]) -> Vec<u8> {
 /// Whether anything in `records` is secret.
 pub fn holds_secrets(records: &[Record]) -> bool {
     let names = secrets::names_of(records);
-    records.iter().any(|record| secrets::holds_secret(&record.body, &names))
+    records.iter().any(|record| record.body.masked(&names).is_some())
 }
 
 /// Keeps what is secret in `records` beside a journal file that is written next. Of those that were missing
@@ -33,7 +33,7 @@ pub fn holds_secrets(records: &[Record]) -> bool {
 /// They cannot be written.
 pub fn keep_secrets(path: &Path, records: &[Record]) -> Result<(), JournalError> {
     let names = secrets::names_of(records);
-    let is_kept = |record: &&Record| secrets::holds_secret(&record.body, &names) && record.shown(&names) != **record;
+    let is_kept = |record: &&Record| record.body.masked(&names).is_some_and(|masked| masked != record.body);
     let kept: Vec<Record> = records.iter().filter(is_kept).cloned().collect();
     secrets::keep(path, &kept).map_err(|cause| JournalError::io(path, "keep the secrets of", cause))
 }

@@ -27,8 +27,8 @@ pub enum JournalErrorKind {
     #[error("another process has taken over the session, so nothing more is written here; continue it there")]
     Fenced,
     /// Somebody else owns the session.
-    #[error("the session is open in another process{0}; wait for that process or end it, then try again")]
-    Held(Holder),
+    #[error("the session is open in another process{}; wait for that process or end it, then try again", process(.0))]
+    Held(String),
     /// A record cannot be read.
     #[error("{what} is damaged: {cause}; {advice}")]
     Corrupt {
@@ -104,14 +104,9 @@ pub enum JournalErrorKind {
     Exists,
 }
 
-/// Who holds a session: a process, where its id is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder(pub String);
-
-impl std::fmt::Display for Holder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, " (process id {})", self.0) }
-    }
+/// ` (process id 4711)`, where it is known.
+fn process(id: &str) -> String {
+    if id.is_empty() { String::new() } else { format!(" (process id {id})") }
 }
 
 fn place(location: &str) -> String {
@@ -141,7 +136,7 @@ impl JournalError {
 
     /// Somebody holds it: the process with this id, if it is known.
     pub fn held(location: impl Into<String>, process: String) -> JournalError {
-        JournalError::new(location, JournalErrorKind::Held(Holder(process)))
+        JournalError::new(location, JournalErrorKind::Held(process))
     }
 
     /// It cannot be reached, read or written now.

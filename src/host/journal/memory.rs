@@ -136,10 +136,6 @@ impl Journal for MemoryJournal {
         "memory".to_owned()
     }
 
-    fn epoch(&self) -> u64 {
-        0
-    }
-
     fn next_seq(&self) -> u64 {
         self.lock().len() as u64 + self.pending.len() as u64 + 1
     }

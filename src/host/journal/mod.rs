@@ -62,10 +62,6 @@ pub trait Journal: Send {
     /// Where it is kept, for messages.
     fn location(&self) -> String;
 
-    /// Which owner of the session this is, where the store counts them: a later one has a higher number, and an earlier
-    /// one is fenced. 0: the system's locks keep a second owner away.
-    fn epoch(&self) -> u64;
-
     /// The number of the next record: 1, if it holds none.
     fn next_seq(&self) -> u64;
 

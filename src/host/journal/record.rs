@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::host::journal::wire::{EntryWire, FileWire, ForkedFrom, ToolWire, finish_name, finish_named};
+use crate::host::secrets::MASK;
 use crate::host::settings::SettingsWire;
 use crate::host::text::hex;
 use crate::lang::program::{PlaybookId, TriggerId};
@@ -347,20 +348,6 @@ impl UsageWire {
 }
 
 impl RecordBody {
-    /// The same, done by this person. Of what nobody but the session does, nothing is changed.
-    #[must_use]
-    pub fn done_by(mut self, who: Option<Arc<str>>) -> RecordBody {
-        if let RecordBody::Message { by, .. }
-        | RecordBody::Signal { by, .. }
-        | RecordBody::Approved { by, .. }
-        | RecordBody::Interrupted { by }
-        | RecordBody::Edited { by, .. } = &mut self
-        {
-            *by = who;
-        }
-        self
-    }
-
     /// The record of an event; none for a change of the program, whose texts are not in the event.
     pub fn from_event(event: &Event) -> Option<RecordBody> {
         Some(match event {
@@ -415,12 +402,6 @@ impl RecordBody {
         if let RecordBody::Edited { after, .. } = self { *after } else { None }
     }
 
-    /// Whether the chunks before it are joined into one record. After an edit in the middle of what the last of them
-    /// set off they are not: its place is counted from that one.
-    pub fn joins_chunks(&self) -> bool {
-        self.after().is_none()
-    }
-
     /// Whether another process took up the session here: nothing more comes of what had been asked for before.
     pub fn reopens(&self) -> bool {
         if let RecordBody::ProgramChanged(changed) = self { changed.reopened } else { *self == RecordBody::Reopened }
@@ -472,6 +453,44 @@ impl RecordBody {
             RecordBody::Reopened => Event::Reopened,
         })
     }
+
+    /// The same with its secret values masked; none: it holds none. `names` are the variables that are declared secret.
+    pub(crate) fn masked(&self, names: &[Arc<str>]) -> Option<RecordBody> {
+        let is_secret = |name: &Arc<str>| names.contains(name);
+        let mask = || Value::str(MASK);
+        match self {
+            RecordBody::Begun(begun) => {
+                let arguments = begun.arguments.as_map().filter(|arguments| arguments.keys().any(is_secret))?;
+                let shown = |name: &Arc<str>, value: &Value| if is_secret(name) { mask() } else { value.clone() };
+                let arguments =
+                    arguments.iter().map(|(name, value)| (name.clone(), shown(name, value))).collect::<Map>();
+                Some(RecordBody::Begun(Box::new(Begun { arguments: Value::map(arguments), ..Begun::clone(begun) })))
+            }
+            RecordBody::CallEnded { call, outcome: OutcomeWire::Value { secret: true, .. }, usage } => {
+                let outcome = OutcomeWire::Value { value: mask(), secret: true };
+                Some(RecordBody::CallEnded { call: *call, outcome, usage: *usage })
+            }
+            RecordBody::Edited { frame, name, value: _, after, by } if is_secret(name) => {
+                let (name, by) = (name.clone(), by.clone());
+                Some(RecordBody::Edited { frame: *frame, name, value: mask(), after: *after, by })
+            }
+            RecordBody::Edited { .. }
+            | RecordBody::CallEnded { .. }
+            | RecordBody::Chunk { .. }
+            | RecordBody::ReplyEnded { .. }
+            | RecordBody::CallStarted { .. }
+            | RecordBody::Message { .. }
+            | RecordBody::Signal { .. }
+            | RecordBody::Verdict { .. }
+            | RecordBody::TimerFired { .. }
+            | RecordBody::Approved { .. }
+            | RecordBody::Interrupted { .. }
+            | RecordBody::SignaturesChanged { .. }
+            | RecordBody::ProgramChanged(_)
+            | RecordBody::GoOn
+            | RecordBody::Reopened => None,
+        }
+    }
 }
 
 impl Record {
@@ -484,37 +503,8 @@ impl Record {
     /// declares secret anywhere (`secrets.rs`).
     #[must_use]
     pub fn shown(&self, secrets: &[Arc<str>]) -> Record {
-        let mask = || Value::str("***");
-        let is_secret = |name: &str| secrets.iter().any(|secret| &**secret == name);
-        let mut shown = self.clone();
-        match &mut shown.body {
-            RecordBody::Begun(begun) => {
-                if let Value::Map(arguments) = &begun.arguments {
-                    let masked = arguments
-                        .iter()
-                        .map(|(name, value)| (name.clone(), if is_secret(name) { mask() } else { value.clone() }));
-                    begun.arguments = Value::map(masked.collect::<Map>());
-                }
-            }
-            RecordBody::CallEnded { outcome: OutcomeWire::Value { value, secret: true }, .. } => *value = mask(),
-            RecordBody::Edited { name, value, .. } if is_secret(name) => *value = mask(),
-            RecordBody::Chunk { .. }
-            | RecordBody::ReplyEnded { .. }
-            | RecordBody::CallStarted { .. }
-            | RecordBody::CallEnded { .. }
-            | RecordBody::Message { .. }
-            | RecordBody::Signal { .. }
-            | RecordBody::Verdict { .. }
-            | RecordBody::TimerFired { .. }
-            | RecordBody::Approved { .. }
-            | RecordBody::Interrupted { .. }
-            | RecordBody::Edited { .. }
-            | RecordBody::SignaturesChanged { .. }
-            | RecordBody::ProgramChanged(_)
-            | RecordBody::GoOn
-            | RecordBody::Reopened => {}
-        }
-        shown
+        let body = self.body.masked(secrets).unwrap_or_else(|| self.body.clone());
+        Record { body, ..*self }
     }
 }
 

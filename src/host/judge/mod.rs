@@ -17,7 +17,7 @@ use tokio::sync::OnceCell;
 use crate::host::judge::prompt::judge_messages;
 use crate::host::judge::transcript::Transcript;
 use crate::host::llm::answer::{ask_twice, last_object};
-use crate::host::llm::{Llm, LlmRequest, Purpose, behind_think};
+use crate::host::llm::{Llm, LlmRequest, Purpose};
 use crate::host::text::shorten;
 use crate::vm::protocol::Usage;
 
@@ -148,8 +148,8 @@ impl Judge {
 
 /// Whether the answer is a yes, and its grounds; or what is wrong with it.
 fn read(text: &str, transcript: &Transcript) -> Result<(bool, Grounds), String> {
-    let answer: Answer = last_object(behind_think(text))
-        .ok_or(r#"it has no object {"pass": true or false, "quote": "…", "why": "…"}"#)?;
+    let answer: Answer =
+        last_object(text).ok_or(r#"it has no object {"pass": true or false, "quote": "…", "why": "…"}"#)?;
     let Answer { pass, quote, why } = answer;
     if transcript.has(&quote) {
         return Ok((pass, Grounds { quote, why }));

@@ -55,9 +55,7 @@ impl Launch {
         let records = kept.records();
         let begun = begun_of(records)?;
         wanted.address.check(records)?;
-        let own_text = || ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
-        let (text, known) = last_text(records).unwrap_or_else(|| (own_text(), &begun.tools));
-        let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
+        let (text, signatures) = kept_text(records)?;
         let program = Arc::new(text.load(&signatures).program);
         let skills = self.skills(first_file(&program).as_deref())?;
         let now = KnownTools { skills: Some(&skills), ..KnownTools::from(&signatures) };
@@ -79,9 +77,7 @@ impl Launch {
         let begun = begun.clone();
         Ok(Reopened { opened, changes, begun, migrates, kept })
     }
-}
 
-impl Launch {
     /// Opens a program with what a session was begun with.
     async fn open_kept(&self, source: Source<'_>, begun: &Begun) -> Result<Opened, LaunchError> {
         let launch = Launch { choices: with_kept(&self.choices, begun)?, ..self.clone() };
@@ -95,8 +91,7 @@ impl Launch {
     /// As for [`Launch::reopen`].
     pub async fn open_for(&self, records: &[Record]) -> Result<Opened, LaunchError> {
         let begun = begun_of(records)?;
-        let (text, known) = last_text(records).ok_or_else(|| SessionError::NoSession("it has no text".to_owned()))?;
-        let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
+        let (text, signatures) = kept_text(records)?;
         let program = self.workshop.programs.load(&text, signatures).map_err(SessionError::Program)?;
         let opened = self.open_kept(Source::Loaded(text, program), begun).await?;
         match check_tools(&begun.session, &opened.program, records, &opened.world.tools) {
@@ -163,6 +158,12 @@ impl Reopening<'_> {
         let Some((now, loaded)) = loaded else { return Ok(None) };
         Ok((!now.has_texts_of(text)).then(|| ProgramChanges::new(program, &loaded.program)))
     }
+}
+
+/// The text that a session has, and what the tools that it was read with are called with.
+fn kept_text(records: &[Record]) -> Result<(ProgramText, Vec<Signature>), SessionError> {
+    let (text, known) = last_text(records).ok_or_else(|| SessionError::NoSession("it has no text".to_owned()))?;
+    Ok((text, known.iter().map(|tool| tool.to_tool().signature).collect()))
 }
 
 /// The choices with the files that the session was begun with, where there are no others.

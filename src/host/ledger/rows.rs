@@ -8,7 +8,7 @@ use crate::host::ledger::millis::{as_millis, as_millis_if_any};
 use crate::vm::protocol::Timestamp;
 
 /// A session that is served.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Served {
     /// Its id.
     pub session: Arc<str>,

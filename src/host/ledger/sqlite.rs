@@ -56,35 +56,34 @@ impl SqliteLedger {
     /// It cannot be read.
     pub async fn answers_of(&self, session: Arc<str>) -> Result<Vec<Answer>, JournalError> {
         self.with(move |connection| {
-            let mut statement = connection.prepare(&select("answers.session = ? ORDER BY answers.number"))?;
-            let rows = statement.query_map([&*session], |row| kept(row).map(|kept| kept.answer))?;
-            rows.collect()
+            let select = select("answers.session = ? ORDER BY answers.number");
+            connection.prepare(&select)?.query_map([&*session], |row| kept(row).map(|kept| kept.answer))?.collect()
         })
         .await
     }
 
-    async fn with<T: Send + 'static>(
+    fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, JournalError> {
+    ) -> Kept<'static, T> {
         let SqliteLedger { path, connection } = self.clone();
         blocking(path.display().to_string(), move || {
             let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
             work(&mut connection).map_err(|cause| fault(&path, "read", cause))
         })
-        .await
+        .boxed()
     }
 
-    async fn write<T: Send + 'static>(
+    fn write<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, JournalError> {
+    ) -> Kept<'static, T> {
         let SqliteLedger { path, connection } = self.clone();
         blocking(path.display().to_string(), move || {
             let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
             patiently(&path, || work(&mut connection)).map_err(|cause| fault(&path, "write", cause))
         })
-        .await
+        .boxed()
     }
 }
 
@@ -97,7 +96,6 @@ impl Ledger for SqliteLedger {
             let values = params![&**session, &**program, &**version, &**owner, labels, created.0, forked];
             Ok(connection.execute(insert, values)? > 0)
         })
-        .boxed()
     }
 
     fn take_up(&self, session: Arc<str>) -> Kept<'_, Option<i64>> {
@@ -106,7 +104,6 @@ impl Ledger for SqliteLedger {
                           RETURNING opened";
             connection.query_row(update, [&*session], |row| row.get::<_, i64>(0)).optional()
         })
-        .boxed()
     }
 
     fn let_go(&self, (session, opened): (Arc<str>, i64), standing: String, wake: Option<Timestamp>) -> Kept<'_, ()> {
@@ -114,7 +111,6 @@ impl Ledger for SqliteLedger {
             let update = "UPDATE served SET standing = ?, wake = ? WHERE session = ? AND opened = ?";
             connection.execute(update, params![standing, wake.map(|wake| wake.0), &*session, opened]).map(|_| ())
         })
-        .boxed()
     }
 
     fn let_sleep(&self, session: Arc<str>) -> Kept<'_, ()> {
@@ -122,7 +118,6 @@ impl Ledger for SqliteLedger {
             let update = "UPDATE served SET wake = NULL WHERE session = ?";
             connection.execute(update, [&*session]).map(|_| ())
         })
-        .boxed()
     }
 
     fn change_program(&self, session: Arc<str>, program: Arc<str>, version: Arc<str>) -> Kept<'_, ()> {
@@ -130,14 +125,12 @@ impl Ledger for SqliteLedger {
             let update = "UPDATE served SET program = ?, version = ? WHERE session = ?";
             connection.execute(update, [&*program, &*version, &*session]).map(|_| ())
         })
-        .boxed()
     }
 
     fn forget(&self, session: Arc<str>) -> Kept<'_, ()> {
         self.write(move |connection| {
             connection.execute("DELETE FROM served WHERE session = ?", [&*session]).map(|_| ())
         })
-        .boxed()
     }
 
     fn find(&self, session: Arc<str>) -> Kept<'_, Option<Served>> {
@@ -145,7 +138,6 @@ impl Ledger for SqliteLedger {
             let select = format!("SELECT {COLUMNS}, {LAST_RECORD} FROM served WHERE session = ?");
             connection.query_row(&select, [&*session], served).optional()
         })
-        .boxed()
     }
 
     fn list(&self, filter: Filter) -> Kept<'_, Vec<Served>> {
@@ -157,22 +149,17 @@ impl Ledger for SqliteLedger {
             );
             let Filter { program, owner, before, limit } = &filter;
             let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
-            let mut statement = connection.prepare(&select)?;
-            let rows =
-                statement.query_map(params![program.as_deref(), owner.as_deref(), before.as_deref(), limit], served)?;
-            rows.collect()
+            let values = params![program.as_deref(), owner.as_deref(), before.as_deref(), limit];
+            connection.prepare(&select)?.query_map(values, served)?.collect()
         })
-        .boxed()
     }
 
     fn wanted_back(&self, now: Timestamp, also_held: bool) -> Kept<'_, Vec<Arc<str>>> {
         self.with(move |connection| {
             let select = "SELECT session FROM served WHERE wake <= ?1 OR (?2 AND standing IS NULL) ORDER BY number";
-            let mut statement = connection.prepare(select)?;
-            let rows = statement.query_map(params![now.0, also_held], |row| row.get::<_, String>(0).map(Arc::from))?;
-            rows.collect()
+            let session = |row: &Row<'_>| row.get::<_, String>(0).map(Arc::from);
+            connection.prepare(select)?.query_map(params![now.0, also_held], session)?.collect()
         })
-        .boxed()
     }
 
     fn add_token(&self, token: TokenRow) -> Kept<'_, bool> {
@@ -185,30 +172,22 @@ impl Ledger for SqliteLedger {
             let values = params![hash, &**name, role, program.as_deref(), created.0, expires, forwards];
             Ok(connection.execute(insert, values)? > 0)
         })
-        .boxed()
     }
 
     fn tokens(&self) -> Kept<'_, Vec<TokenRow>> {
-        self.with(|connection| {
-            let mut statement = connection.prepare(&format!("{TOKENS} ORDER BY name"))?;
-            let rows = statement.query_map([], token)?;
-            rows.collect()
-        })
-        .boxed()
+        self.with(|connection| connection.prepare(&format!("{TOKENS} ORDER BY name"))?.query_map([], token)?.collect())
     }
 
     fn token(&self, hash: [u8; 32]) -> Kept<'_, Option<TokenRow>> {
         self.with(move |connection| connection.query_row(&format!("{TOKENS} WHERE hash = ?"), [hash], token).optional())
-            .boxed()
     }
 
     fn revoke(&self, name: Arc<str>) -> Kept<'_, bool> {
-        self.write(move |connection| Ok(connection.execute("DELETE FROM token WHERE name = ?", [&*name])? > 0)).boxed()
+        self.write(move |connection| Ok(connection.execute("DELETE FROM token WHERE name = ?", [&*name])? > 0))
     }
 
     fn is_writable(&self) -> Kept<'_, ()> {
         self.write(|connection| connection.transaction_with_behavior(TransactionBehavior::Immediate)?.rollback())
-            .boxed()
     }
 
     fn add_answer(&self, answer: Answer) -> Kept<'_, RowId> {
@@ -220,7 +199,6 @@ impl Ledger for SqliteLedger {
             let values = params![key, &**session, began.to_string(), asked.to_string(), mark, reply, created.0];
             connection.query_row(insert, values, |row| Ok(RowId(row.get::<_, i64>(0)?.to_string().into())))
         })
-        .boxed()
     }
 
     fn end_answer(&self, row: RowId, mark: Mark, reply: String) -> Kept<'_, ()> {
@@ -228,17 +206,13 @@ impl Ledger for SqliteLedger {
             let update = "UPDATE answers SET mark = ?, reply = ? WHERE number = ?";
             connection.execute(update, params![mark.to_string(), reply, &*row.0]).map(|_| ())
         })
-        .boxed()
     }
 
     fn answers(&self, key: [u8; 32]) -> Kept<'_, Vec<KeptAnswer>> {
         self.with(move |connection| {
             let select = select(&format!("key = ? ORDER BY answers.number DESC LIMIT {CANDIDATES}"));
-            let mut statement = connection.prepare(&select)?;
-            let rows = statement.query_map(params![key], kept)?;
-            rows.collect()
+            connection.prepare(&select)?.query_map(params![key], kept)?.collect()
         })
-        .boxed()
     }
 
     fn answer(&self, session: Arc<str>, began: Option<Mark>) -> Kept<'_, Option<KeptAnswer>> {
@@ -248,7 +222,6 @@ impl Ledger for SqliteLedger {
             let began = began.map(|began| began.to_string());
             connection.query_row(&select, params![&*session, began], kept).optional()
         })
-        .boxed()
     }
 }
 

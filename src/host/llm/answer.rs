@@ -59,21 +59,18 @@ pub(crate) fn outcome_of(llm: Arc<dyn Llm>, call: &StartCall) -> impl Future<Out
 /// # Errors
 /// Why there is none, in words that name the next step.
 pub async fn ask(llm: &dyn Llm, request: LlmRequest, retries: Retries) -> Result<(String, Option<Usage>), Arc<str>> {
-    let mut delay = retries.delay;
-    for attempt in 0.. {
+    let Retries { n: mut n_left, mut delay } = retries;
+    loop {
         match read(llm.request(request.clone()), MAX_BYTES).await {
             Ok(answer) => return Ok(answer),
-            Err(Failure { reason, is_transient, retry_after }) => {
-                if !is_transient || attempt >= retries.n {
-                    return Err(reason);
-                }
+            Err(Failure { reason, is_transient, .. }) if !is_transient || n_left == 0 => return Err(reason),
+            Err(Failure { reason, retry_after, .. }) => {
                 tracing::warn!("a model's answer broke off and is asked for again: {reason}");
                 tokio::time::sleep(retry_after.unwrap_or(delay)).await;
-                delay *= 2;
+                (n_left, delay) = (n_left - 1, delay * 2);
             }
         }
     }
-    Err("the model was not asked".into())
 }
 
 /// An answer that can be used, and what the servers counted; asked for once more if the first one can't be. `request` is

@@ -20,9 +20,10 @@ use std::sync::Arc;
 
 use tokio_stream::Stream;
 
-use crate::lang::program::Program;
+use crate::lang::program::{Program, Step};
 use crate::vm::Machine;
-use crate::vm::protocol::{ChatMessage, ReplyEnd, StartTurn, ToolSignature, TurnData, Usage};
+use crate::vm::protocol::view::place_name;
+use crate::vm::protocol::{ChatMessage, Location, ReplyEnd, StartTurn, ToolSignature, TurnData, Usage};
 
 /// Who asks, which may mean another model id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
@@ -78,11 +79,24 @@ pub struct TurnAsData {
 impl TurnAsData {
     /// The line in hand (`OrderStatus:06`); of a goal the playbook.
     pub fn place(&self) -> String {
-        let playbook = self.program.playbook(self.data.playbook);
-        match self.data.pointer {
-            Some(step) => format!("{}:{}", playbook.name, playbook.step(step).label),
-            None => playbook.name.to_string(),
+        let location = Location::Line { playbook: self.data.playbook, step: self.data.pointer };
+        place_name(&self.program, &[], location).unwrap_or_default()
+    }
+
+    /// The id of a line as the reply names it: `02`, or `04>02` of a playbook that runs inside line 04.
+    pub(crate) fn label(&self, line: &Step) -> String {
+        let inside = self.data.inside.map(|(caller, outer)| &self.program.playbook(caller).step(outer).label);
+        inside.map_or_else(|| line.label.to_string(), |outer| format!("{outer}>{}", line.label))
+    }
+
+    /// A trace line about a line.
+    pub(crate) fn trace_line(&self, line: &Step, action: serde_json::Value) -> serde_json::Value {
+        let mut object = serde_json::Map::new();
+        object.insert("at".to_owned(), self.label(line).into());
+        if let serde_json::Value::Object(action) = action {
+            object.extend(action);
         }
+        serde_json::Value::Object(object)
     }
 }
 
@@ -103,6 +117,11 @@ pub enum ReplyPart {
 
 /// What is said of a stream that is over without a [`ReplyPart::End`].
 pub(crate) const NO_END: &str = "the stream ended without saying that the reply is complete";
+
+/// All that comes of a request that is refused.
+pub(crate) fn refused(reason: impl Into<Arc<str>>) -> ReplyPart {
+    ReplyPart::End { end: ReplyEnd::Refused { reason: reason.into() }, usage: None }
+}
 
 /// A reply in progress; dropping it closes its connection at once.
 pub type ReplyStream = Pin<Box<dyn Stream<Item = ReplyPart> + Send>>;

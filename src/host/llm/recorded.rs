@@ -15,7 +15,7 @@ use crate::host::cassette::key::{Asked, Message};
 use crate::host::cassette::lockstep::Lockstep;
 use crate::host::cassette::order::{Answer, Speaker};
 use crate::host::cassette::take::{self, PATIENCE, Take, Ticket};
-use crate::host::llm::{Llm, LlmRequest, ModelKind, NO_END, Purpose, ReplyPart, ReplyStream};
+use crate::host::llm::{Llm, LlmRequest, ModelKind, NO_END, Purpose, ReplyPart, ReplyStream, refused};
 use crate::vm::protocol::{ReplyEnd, Usage};
 
 /// So many bytes are read ahead of the line that is handed on.
@@ -83,12 +83,12 @@ impl Llm for Recorded {
         match self.take.ask(asked, at.clone()) {
             take::Answer::Kept(reply) => {
                 let cut = (reply.end == ReplyEnd::Closed).then(|| self.take.cut_short(at.as_deref()));
+                let reply = replayed(reply, cut, lockstep.is_some());
                 if let Some(answer) = answer {
-                    let reply = replayed(reply, cut, lockstep.is_some());
                     let ordered = Ordered { reply, answer, held: Vec::new(), n_given: 0 };
                     return Box::pin(futures_util::stream::unfold(ordered, Ordered::next));
                 }
-                Box::pin(Paced::new(replayed(reply, cut, lockstep.is_some()), lockstep, None))
+                Box::pin(Paced::new(reply, lockstep, None))
             }
             take::Answer::Live(ticket) => {
                 let note = Noting { take: self.take.clone(), ticket: Some(ticket), began: Instant::now() };
@@ -114,10 +114,6 @@ impl Llm for Absent {
         let reason = format!("the model {} is not there: this run is a recording", self.0);
         Box::pin(tokio_stream::once(refused(reason)))
     }
-}
-
-fn refused(reason: String) -> ReplyPart {
-    ReplyPart::End { end: ReplyEnd::Refused { reason: reason.into() }, usage: None }
 }
 
 /// A kept reply as a stream. Behind the place where we cut it there is nothing. A session that has all it wants of a turn

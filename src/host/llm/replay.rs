@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream};
+use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, refused};
 use crate::vm::protocol::{ReplyEnd, Usage};
 
 /// A reply as a journal recorded it.
@@ -58,8 +58,7 @@ impl Llm for Replay {
                  (`--model`)",
                 self.id, self.n_recorded
             );
-            let end = ReplyEnd::Refused { reason: Arc::from(reason) };
-            return Box::pin(tokio_stream::once(ReplyPart::End { end, usage: None }));
+            return Box::pin(tokio_stream::once(refused(reason)));
         };
         let bytes = (!reply.bytes.is_empty()).then_some(ReplyPart::Bytes(reply.bytes));
         let end = ReplyPart::End { end: reply.end, usage: reply.usage };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::stream;
 use regex::Regex;
 
-use crate::host::llm::{LeftOver, Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, status_is_transient};
+use crate::host::llm::{LeftOver, Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, refused, status_is_transient};
 use crate::host::text::shorten;
 use crate::vm::protocol::{Finish, ReplyEnd, Role, Usage};
 
@@ -122,6 +122,16 @@ impl Default for Repeat {
     }
 }
 
+impl Repeat {
+    /// Whether an entry that has answered so often may answer again.
+    pub(crate) fn is_open(self, n_answered: u64) -> bool {
+        match self {
+            Repeat::Times(times) => n_answered < times,
+            Repeat::Always => true,
+        }
+    }
+}
+
 impl ScriptEntry {
     /// An entry that answers any request, once.
     pub fn reply(text: impl Into<String>) -> ScriptEntry {
@@ -136,13 +146,6 @@ impl ScriptEntry {
     fn matches(&self, last_user: &str, all: &str) -> bool {
         self.when.as_ref().is_none_or(|regex| regex.is_match(last_user))
             && self.when_any.as_ref().is_none_or(|regex| regex.is_match(all))
-    }
-
-    fn is_open(&self, n_answered: u64) -> bool {
-        match self.repeat {
-            Repeat::Times(times) => n_answered < times,
-            Repeat::Always => true,
-        }
     }
 }
 
@@ -162,7 +165,7 @@ impl Script {
 
         let mut n_answered = self.n_answered.lock().unwrap_or_else(PoisonError::into_inner);
         for (entry, n_answered) in self.entries.iter().zip(n_answered.iter_mut()) {
-            if entry.is_open(*n_answered) && entry.matches(last_user, &all) {
+            if entry.repeat.is_open(*n_answered) && entry.matches(last_user, &all) {
                 *n_answered += 1;
                 return Ok(entry);
             }
@@ -178,7 +181,7 @@ impl Script {
             text.push('\n');
         }
         let left: Vec<String> = (0..self.entries.len())
-            .filter(|&index| self.entries[index].is_open(n_answered[index]))
+            .filter(|&index| self.entries[index].repeat.is_open(n_answered[index]))
             .map(|index| self.render_entry(index))
             .collect();
         if left.is_empty() {
@@ -212,10 +215,7 @@ impl Llm for Script {
     fn request(&self, request: LlmRequest) -> ReplyStream {
         match self.take(&request) {
             Ok(entry) => Box::pin(stream::unfold(Playback::new(&self.name, entry), Playback::next)),
-            Err(reason) => {
-                let end = ReplyEnd::Refused { reason: Arc::from(reason) };
-                Box::pin(tokio_stream::once(ReplyPart::End { end, usage: None }))
-            }
+            Err(reason) => Box::pin(tokio_stream::once(refused(reason))),
         }
     }
 

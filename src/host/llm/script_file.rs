@@ -14,11 +14,7 @@ use crate::vm::protocol::Usage;
 impl Script {
     /// Reads a script file.
     pub fn load(path: &Path) -> Result<Script, ScriptFileError> {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Script::from_text(&name, &text),
-            Err(cause) => Err(ScriptFileError::Read { name, cause }),
-        }
+        load(path, Script::from_text)
     }
 
     /// Reads the text of a script file (spec `cli.md`, "Script files"). The name is used in messages.
@@ -27,20 +23,25 @@ impl Script {
     }
 }
 
+/// Reads a script file of any kind.
+pub(crate) fn load<T>(path: &Path, read: fn(&str, &str) -> Result<T, ScriptFileError>) -> Result<T, ScriptFileError> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|cause| ScriptFileError::Read { name: name.clone(), cause })?;
+    read(&name, &text)
+}
+
 /// One entry as written. Unknown keys are errors: a misspelt `when` would match everything.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct WireEntry {
     when: Option<String>,
     when_any: Option<String>,
     reply: Option<String>,
     chunks: Option<WireChunks>,
-    #[serde(default)]
     delay_ms: u64,
     error: Option<WireError>,
     retry_after_ms: Option<u64>,
     repeat: Option<WireRepeat>,
-    #[serde(default)]
     must: bool,
     usage: Option<WireUsage>,
 }
@@ -67,14 +68,11 @@ pub(crate) enum WireRepeat {
     Times(u64),
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct WireUsage {
-    #[serde(default)]
     prompt_tokens: u64,
-    #[serde(default)]
     cached_tokens: u64,
-    #[serde(default)]
     completion_tokens: u64,
 }
 
@@ -94,29 +92,18 @@ pub(crate) fn read_entries<W: DeserializeOwned, E>(
     read: impl Fn(Option<Arc<str>>, W) -> Result<E, Problem>,
 ) -> Result<Vec<E>, ScriptFileError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if !text.trim_start().starts_with('[') {
-        return entries_from_lines(name, text, form, read);
-    }
-    let wires: Vec<W> = serde_json::from_str(text).map_err(|error| json_error(name, form, &error, None))?;
-    let mut entries = Vec::with_capacity(wires.len());
-    for (index, wire) in wires.into_iter().enumerate() {
-        let problem = |problem| entry_error(name, format!("entry {}", index + 1), problem);
-        entries.push(read(None, wire).map_err(problem)?);
-    }
-    Ok(entries)
-}
-
-/// JSON Lines; an entry that spans several lines is read too.
-fn entries_from_lines<W: DeserializeOwned, E>(
-    name: &str,
-    text: &str,
-    form: &str,
-    read: impl Fn(Option<Arc<str>>, W) -> Result<E, Problem>,
-) -> Result<Vec<E>, ScriptFileError> {
     let mut entries = Vec::new();
+    if text.trim_start().starts_with('[') {
+        let wires: Vec<W> = serde_json::from_str(text).map_err(|error| json_error(name, form, &error, None))?;
+        for (number, wire) in (1..).zip(wires) {
+            let problem = |problem| entry_error(name, format!("entry {number}"), problem);
+            entries.push(read(None, wire).map_err(problem)?);
+        }
+        return Ok(entries);
+    }
+    // An entry that spans several lines is read too.
     let mut wires = serde_json::Deserializer::from_str(text).into_iter::<W>();
-    let mut line = 1;
-    let mut counted = 0;
+    let (mut line, mut counted) = (1, 0);
     loop {
         let blank = text[wires.byte_offset()..].len() - text[wires.byte_offset()..].trim_start().len();
         let begin = wires.byte_offset() + blank;

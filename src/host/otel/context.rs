@@ -8,13 +8,15 @@ use sha2::{Digest, Sha256};
 
 use crate::host::text::hex;
 
-/// A trace's id; not all zeros.
+/// An id of so many bytes; not all zeros.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TraceId([u8; 16]);
+pub struct Id<const N: usize>([u8; N]);
 
-/// A span's id; not all zeros.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SpanId([u8; 8]);
+/// A trace's id.
+pub type TraceId = Id<16>;
+
+/// A span's id.
+pub type SpanId = Id<8>;
 
 /// A span that others are told of: `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,12 +54,7 @@ fn hash<const N: usize>(words: &[&[u8]]) -> [u8; N] {
 impl TraceId {
     /// Of a stretch of a session.
     pub(super) fn of(session: &str, n_stretch: u64) -> TraceId {
-        TraceId(hash(&[b"trace", session.as_bytes(), &n_stretch.to_le_bytes()]))
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8; 16] {
-        &self.0
+        Id(hash(&[b"trace", session.as_bytes(), &n_stretch.to_le_bytes()]))
     }
 }
 
@@ -65,34 +62,24 @@ impl SpanId {
     /// Of what a session did: what it is, and the numbers that tell it from all else of its kind in the session.
     pub(super) fn of(session: &str, what: &str, numbers: [u64; 3]) -> SpanId {
         let [a, b, c] = numbers.map(u64::to_le_bytes);
-        SpanId(hash(&[b"span", session.as_bytes(), what.as_bytes(), &a, &b, &c]))
+        Id(hash(&[b"span", session.as_bytes(), what.as_bytes(), &a, &b, &c]))
     }
+}
 
+impl<const N: usize> Id<N> {
     /// Its bytes.
-    pub fn bytes(&self) -> &[u8; 8] {
+    pub fn bytes(&self) -> &[u8; N] {
         &self.0
     }
 }
 
-impl fmt::Display for TraceId {
+impl<const N: usize> fmt::Display for Id<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex(&self.0))
     }
 }
 
-impl fmt::Display for SpanId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
-    }
-}
-
-impl fmt::Debug for TraceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Debug for SpanId {
+impl<const N: usize> fmt::Debug for Id<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -117,7 +104,7 @@ impl FromStr for TraceParent {
         if version == 0xff || (version == 0 && is_longer) || trace == [0; 16] || span == [0; 8] {
             return Err(NoTraceParent);
         }
-        Ok(TraceParent { trace: TraceId(trace), span: SpanId(span), is_sampled: flags & 1 == 1 })
+        Ok(TraceParent { trace: Id(trace), span: Id(span), is_sampled: flags & 1 == 1 })
     }
 }
 

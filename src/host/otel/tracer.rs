@@ -101,7 +101,7 @@ impl Tracer {
     pub fn recorded(&mut self, time: Timestamp, body: &RecordBody) {
         self.time = time;
         let n_before = self.finished.len();
-        self.work.recorded(&self.session, time, body, &mut self.finished);
+        self.work.recorded(time, body, &mut self.finished);
         self.mask_from(n_before);
     }
 
@@ -164,7 +164,7 @@ impl Tracer {
         match effect {
             Effect::StartTurn(start) => {
                 if let Some(place) = self.place(start.place) {
-                    self.work.start_turn(&self.session, start, place, time);
+                    self.work.start_turn(start, place, time);
                 }
             }
             Effect::StartCall(call) => {
@@ -174,7 +174,7 @@ impl Tracer {
             }
             Effect::Classify(question) => {
                 if let Some(place) = self.place(question.place) {
-                    self.work.start_question(&self.session, question.question, place, time);
+                    self.work.start_question(question.question, place, time);
                 }
             }
             Effect::CloseReply { .. }

@@ -84,7 +84,7 @@ impl Work {
         self.turns.iter().any(|known| known.id.0 == *turn && known.first_piece.is_none())
     }
 
-    pub(super) fn recorded(&mut self, session: &str, time: Timestamp, body: &RecordBody, finished: &mut Vec<Span>) {
+    pub(super) fn recorded(&mut self, time: Timestamp, body: &RecordBody, finished: &mut Vec<Span>) {
         match body {
             RecordBody::Chunk { turn, text } => {
                 let Some(turn) = self.turns.iter_mut().find(|known| known.id.0 == *turn) else { return };
@@ -98,7 +98,7 @@ impl Work {
                     turn.end = Some(end.clone());
                 }
             }
-            RecordBody::CallStarted { call, attempt } => self.begin_call(session, CallId(*call), *attempt, time),
+            RecordBody::CallStarted { call, attempt } => self.begin_call(CallId(*call), *attempt, time),
             RecordBody::CallEnded { call, outcome, usage } => {
                 self.end_call(CallId(*call), outcome, *usage, time, finished);
             }
@@ -145,10 +145,10 @@ impl Work {
         self.of_servers = tools.iter().filter(|tool| tool.is_mcp).map(|tool| tool.name.clone()).collect();
     }
 
-    pub(super) fn start_turn(&mut self, session: &str, start: &StartTurn, place: Where, time: Timestamp) {
+    pub(super) fn start_turn(&mut self, start: &StartTurn, place: Where, time: Timestamp) {
         // How long is waited before it is asked again.
         let asked = Timestamp(time.0.saturating_add(i64::try_from(start.delay_ms).unwrap_or(0)));
-        let id = SpanId::of(session, names::CHAT, [start.turn.0, 0, 0]);
+        let id = SpanId::of(&self.session, names::CHAT, [start.turn.0, 0, 0]);
         let mut span = self.chat(&self.model, id, (place.trace, place.frame), asked);
         if self.captures {
             span.set(names::INPUT_MESSAGES, input_messages(&start.messages));
@@ -203,9 +203,9 @@ impl Work {
         self.wanted.insert(call.call, Wanted { name: call.name.clone(), kind: call.kind, arguments, place });
     }
 
-    fn begin_call(&mut self, session: &str, call: CallId, attempt: u32, time: Timestamp) {
+    fn begin_call(&mut self, call: CallId, attempt: u32, time: Timestamp) {
         let Some(Wanted { name, kind, arguments, place }) = self.wanted.remove(&call) else { return };
-        let id = SpanId::of(session, names::EXECUTE_TOOL, [call.0, attempt.into(), 0]);
+        let id = SpanId::of(&self.session, names::EXECUTE_TOOL, [call.0, attempt.into(), 0]);
         let span = match kind {
             CallKind::Model => {
                 let mut span = self.chat(&self.model, id, (place.trace, place.line), time);
@@ -263,9 +263,9 @@ impl Work {
     }
 
     /// The trigger classifier is asked.
-    pub(super) fn start_question(&mut self, session: &str, question: QuestionId, place: Where, time: Timestamp) {
+    pub(super) fn start_question(&mut self, question: QuestionId, place: Where, time: Timestamp) {
         let model = self.classifier.strip_prefix("model:").unwrap_or(&self.model);
-        let id = SpanId::of(session, "classifier", [question.0, 0, 0]);
+        let id = SpanId::of(&self.session, "classifier", [question.0, 0, 0]);
         let mut span = self.chat(model, id, (place.trace, place.line), time);
         span.set(names::OUR_PURPOSE, "classifier");
         self.questions.push((question, span));

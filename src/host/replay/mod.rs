@@ -337,11 +337,6 @@ impl Follower {
         self.timers.iter().copied()
     }
 
-    /// The tools that the machine knows.
-    pub(crate) fn tools(&self) -> &Arc<[ToolSignature]> {
-        &self.tools
-    }
-
     /// What has been asked for and not been answered.
     pub(crate) fn outstanding(&self) -> Outstanding {
         let asked = self.asked.iter().map(|start| start.turn);

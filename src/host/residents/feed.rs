@@ -178,46 +178,20 @@ enum End {
     Task,
 }
 
-/// What there is after the past.
-enum Attached {
-    Live(Subscription),
-    Ended(End),
-}
-
 impl Feed {
-    async fn run(mut self, live: Option<Subscription>) {
-        let mut live = live;
+    async fn run(mut self, mut live: Option<Subscription>) {
         let mut n_failed = 0;
         loop {
-            if let Some(dispatch) = self.residents.dispatch.clone() {
-                match Box::pin(self.tell_log(&*dispatch)).await {
-                    Ok(End::Done | End::Gone) => return,
-                    Ok(End::Task) if self.residents.draining.is_cancelled() => {
-                        let _ = self.sender.send(Heard::Bye).await;
-                        return;
-                    }
-                    Ok(End::Task) => n_failed = 0,
-                    Err(error) if n_failed < ATTEMPTS => {
-                        tracing::debug!(session = &*self.served.session, %error, "the session is followed again");
-                        n_failed += 1;
-                        tokio::time::sleep(AGAIN).await;
-                    }
-                    Err(error) => {
-                        tracing::warn!(session = &*self.served.session, %error, "the session cannot be followed");
-                        return;
-                    }
-                }
-                continue;
-            }
-            let attached = match live.take() {
-                Some(subscription) => Ok(Attached::Live(subscription)),
-                // In a box that is there only as long: what opens a session is large, and feeds are many.
-                None => Box::pin(self.attach()).await,
-            };
-            let end = match attached {
-                Ok(Attached::Live(subscription)) => Ok(self.tell_live(subscription).await),
-                Ok(Attached::Ended(end)) => Ok(end),
-                Err(error) => Err(error),
+            // In boxes that are there only as long: what opens a session is large, and feeds are many.
+            let dispatch = self.residents.dispatch.clone();
+            let end = match (&dispatch, live.take()) {
+                (Some(dispatch), _) => Box::pin(self.tell_log(&**dispatch)).await,
+                (None, Some(subscription)) => Ok(self.tell_live(subscription).await),
+                (None, None) => match Box::pin(self.attach()).await {
+                    Ok(Ok(subscription)) => Ok(self.tell_live(subscription).await),
+                    Ok(Err(end)) => Ok(end),
+                    Err(error) => Err(error),
+                },
             };
             match end {
                 Ok(End::Done | End::Gone) => return,
@@ -226,7 +200,12 @@ impl Feed {
                     let _ = self.sender.send(Heard::Bye).await;
                     return;
                 }
-                Ok(End::Task) => {}
+                Ok(End::Task) => n_failed = 0,
+                Err(error) if dispatch.is_some() && n_failed < ATTEMPTS => {
+                    tracing::debug!(session = &*self.served.session, %error, "the session is followed again");
+                    n_failed += 1;
+                    tokio::time::sleep(AGAIN).await;
+                }
                 Err(error) => {
                     // Whoever reads comes back and is told.
                     tracing::warn!(session = &*self.served.session, %error, "the session cannot be followed");
@@ -330,7 +309,7 @@ impl Feed {
     }
 
     /// Tells all events after `heard` that have been.
-    async fn attach(&mut self) -> Result<Attached, ResidentError> {
+    async fn attach(&mut self) -> Result<Result<Subscription, End>, ResidentError> {
         let id = self.served.session.clone();
         let residents = self.residents.clone();
         let served = residents.find(&id).await?;
@@ -341,12 +320,12 @@ impl Feed {
             false => {
                 let handle = residents.handle(&id).await?;
                 let Ok(subscribed) = handle.subscribe(Interest::Everything { capacity: QUEUE }).await else {
-                    return Ok(Attached::Ended(End::Task));
+                    return Ok(Err(End::Task));
                 };
                 subscription = Some(subscribed);
                 match handle.records().await {
                     Ok(records) => records?,
-                    Err(_) => return Ok(Attached::Ended(End::Task)),
+                    Err(_) => return Ok(Err(End::Task)),
                 }
             }
         };
@@ -357,7 +336,7 @@ impl Feed {
         if self.heard.is_some_and(|mark| mark > last) {
             self.heard = None;
             if self.sender.send(Heard::Reset).await.is_err() {
-                return Ok(Attached::Ended(End::Gone));
+                return Ok(Err(End::Gone));
             }
         }
         let n_steps = past.len();
@@ -366,12 +345,12 @@ impl Feed {
             match self.tell(Arc::new(step.event)).await {
                 // A failure after which somebody has taken it up again.
                 Some(End::Done) if has_failed && self.until == Until::Over && index + 1 < n_steps => {}
-                Some(end) => return Ok(Attached::Ended(end)),
+                Some(end) => return Ok(Err(end)),
                 None => {}
             }
         }
         self.heard = Some(self.heard.map_or(last, |mark| mark.max(last)));
-        Ok(subscription.map_or(Attached::Ended(End::Done), Attached::Live))
+        Ok(subscription.ok_or(End::Done))
     }
 
     async fn tell_live(&mut self, mut subscription: Subscription) -> End {

@@ -75,10 +75,7 @@ impl Residents {
             labels,
             created: self.now(),
             forked: Some(format!("{}@{point}", of.session)),
-            standing: None,
-            wake: None,
-            last_record: None,
-            held_by: None,
+            ..Served::default()
         };
         self.add(served.clone(), &records).await?;
         match &self.dispatch {

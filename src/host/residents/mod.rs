@@ -254,11 +254,7 @@ impl Residents {
             owner: beginning.owner,
             labels: beginning.labels,
             created: self.now(),
-            forked: None,
-            standing: None,
-            wake: None,
-            last_record: None,
-            held_by: None,
+            ..Served::default()
         };
         let is_noted = self.ledger.begin(served.clone()).await?;
         if !is_noted {

@@ -1,6 +1,5 @@
 //! A program that a server offers.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::host::launch::Opened;
 use crate::host::program::ProgramText;
+use crate::host::text::hex;
 
 /// A program under its name.
 pub struct Offered {
@@ -41,10 +41,5 @@ pub fn version(text: &ProgramText) -> Arc<str> {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    let mut version = "sha256:".to_owned();
-    for byte in hash.finalize() {
-        // Writing to a `String` can't fail.
-        let _ = write!(version, "{byte:02x}");
-    }
-    version.into()
+    format!("sha256:{}", hex(&hash.finalize())).into()
 }

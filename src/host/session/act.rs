@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::host::journal::record::RecordBody;
 use crate::host::replay::error::SessionError;
 use crate::host::session::input::{Act, Deed, Receipt, Refusal};
 use crate::host::session::task::Task;
@@ -64,10 +65,18 @@ impl Task {
                 }
             }
             Deed::Interrupt => self.turns.forget_last_bytes(),
-            Deed::Edit(frame, name, value) => return self.edit(by, *frame, name.clone(), value.clone()),
+            Deed::Edit(_, name, _) => {
+                if let Some(attached) = &mut self.debug {
+                    attached.debugger.will_edit(name);
+                }
+            }
             Deed::Signal(_) | Deed::Approve(..) => {}
         }
-        let body = deed.record(by);
+        let mut body = deed.record(by);
+        // Here and now, also in the middle of what the last event has set off.
+        if let RecordBody::Edited { after, .. } = &mut body {
+            *after = (!self.is_blocked).then_some(self.n_directives);
+        }
         if let Some(event) = body.to_event() {
             self.recorded(body, event);
         }

@@ -38,7 +38,7 @@ impl Session {
         let timers =
             follower.timers().map(|(id, after_ms, is_background)| Timer::new(id, after_ms, is_background, now));
         let timers = timers.collect();
-        let knows_tools = follower.tools() == &tools;
+        let knows_tools = follower.tools == tools;
         let Follower { session: id, machine, maker, time, closing, .. } = follower;
         let mut session = Session::new(world, journal, machine, maker, (id, time, true));
         let task = &mut session.task;

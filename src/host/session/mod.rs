@@ -10,8 +10,6 @@ mod branch;
 
 mod calls;
 
-mod change;
-
 mod handle;
 
 mod input;
@@ -49,14 +47,14 @@ use crate::host::journal::tail::TailBuffer;
 use crate::host::journal::{Durability, Journal, JournalError, JournalErrorKind};
 use crate::host::program::ProgramText;
 use crate::host::replay::messages::MessageIds;
-use crate::host::replay::start::begun;
+use crate::host::replay::start::{begun, program_changed};
 use crate::host::replay::{Follower, Stop, on_thread, replay};
 use crate::host::session::calls::Calls;
 use crate::host::session::task::Task;
 use crate::host::session::traced::Tracing;
 use crate::host::session::turns::{Schemas, Turns};
 use crate::host::tasks;
-use crate::vm::protocol::{Event, Outcome, Timestamp};
+use crate::vm::protocol::{Event, NewProgram, Outcome, Timestamp};
 use crate::vm::{Begin, Machine};
 
 pub use crate::host::replay::error::SessionError;
@@ -154,7 +152,9 @@ impl Kept {
         }
         task.owes_waiting = true;
         if let Some((text, program)) = changed {
-            task.change_program(&text, program, tools, true);
+            let changed = program_changed(&text, &program, &tools, true);
+            let event = Event::ProgramChanged { program: NewProgram(program), tools, reopened: true };
+            task.recorded(RecordBody::ProgramChanged(Box::new(changed)), event);
             return Ok(session);
         }
         // One that only waits for a person is as it was: that it was looked at leaves no record.

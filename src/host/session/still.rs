@@ -3,20 +3,16 @@
 //!
 //! Edits are the exception among events: they take effect where the machine stands, also in the middle of what the
 //! last event has set off, for a person who sets a variable before a line wants the line to see it. The journal says
-//! where that was ([`RecordBody::after`]).
-
-use std::sync::Arc;
+//! where that was ([`crate::host::journal::record::RecordBody::after`]).
 
 use tokio::time::Instant;
 
 use crate::host::debug::control::{Command, DebugNotice, Stopped};
 use crate::host::debug::stepping::Reason;
-use crate::host::journal::record::RecordBody;
 use crate::host::replay::error::SessionError;
 use crate::host::session::input::{Deed, Input};
 use crate::host::session::task::Task;
-use crate::value::Value;
-use crate::vm::protocol::{Event, FrameId, Progress};
+use crate::vm::protocol::Progress;
 
 impl Task {
     /// Why the program is to stand still after this; empty: it goes on.
@@ -95,18 +91,6 @@ impl Task {
             (Command::Exceptions(exceptions), Some(attached)) => attached.debugger.set_exceptions(exceptions),
             (Command::Go(_) | Command::Pause | Command::Breakpoints(_) | Command::Exceptions(_), _) => {}
         }
-    }
-
-    /// A debugger changes a variable, here and now.
-    pub(crate) fn edit(&mut self, by: Option<Arc<str>>, frame: Option<FrameId>, name: Arc<str>, value: Value) {
-        if let Some(attached) = &mut self.debug {
-            attached.debugger.will_edit(&name);
-        }
-        self.time = self.time.max(self.world.clock.now());
-        let after = (!self.is_blocked).then_some(self.n_directives);
-        let event = Event::Edited { frame, name: name.clone(), value: value.clone() };
-        self.record(RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after, by });
-        self.machine.handle(self.time, event);
     }
 
     fn notify(&self, notice: DebugNotice) {

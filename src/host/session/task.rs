@@ -138,22 +138,26 @@ impl Task {
         drop(listeners);
     }
 
-    /// The loop. Its end is the program's, or none if the task is to stop before.
+    /// From the first word to the last. The end is the program's, or none if the task is to stop before.
     async fn drive(&mut self) -> Result<Option<Outcome>, SessionError> {
         let model = self.world.llm.id();
         let first = if self.is_resumed { self.maker.resumed(model) } else { self.maker.started(model) };
         self.flush().await?;
         self.publish(first);
         let stands = std::mem::take(&mut self.stands);
-        if self.debug.is_some() && !stands.is_empty() && !self.stand_still(stands).await? {
-            self.flush_to(Durability::PowerCut).await?;
-            return Ok(None);
+        let is_stopped = self.debug.is_some() && !stands.is_empty() && !self.stand_still(stands).await?;
+        let outcome = if is_stopped { None } else { self.go_on().await? };
+        self.flush_to(Durability::PowerCut).await?;
+        if let Some(outcome) = &outcome {
+            self.tell(&Progress::Finished(outcome.clone()));
         }
+        Ok(outcome)
+    }
+
+    /// The loop.
+    async fn go_on(&mut self) -> Result<Option<Outcome>, SessionError> {
         loop {
-            let Some(stop) = self.advance().await? else {
-                self.flush_to(Durability::PowerCut).await?;
-                return Ok(None);
-            };
+            let Some(stop) = self.advance().await? else { return Ok(None) };
             if let Some(event) = self.pending.pop_front() {
                 self.happened(event);
                 continue;
@@ -164,11 +168,7 @@ impl Task {
             }
             self.start_calls().await?;
             match &stop {
-                Stop::Finished(outcome) if self.turns.is_empty() => {
-                    self.flush_to(Durability::PowerCut).await?;
-                    self.tell(&Progress::Finished(outcome.clone()));
-                    return Ok(Some(outcome.clone()));
-                }
+                Stop::Finished(outcome) if self.turns.is_empty() => return Ok(Some(outcome.clone())),
                 Stop::Blocked(wait) if wait.is_for_person() => {
                     if self.owes_waiting {
                         self.flush().await?;
@@ -192,7 +192,6 @@ impl Task {
                 // What is in the inbox is handled, and nobody is told that anything else was.
                 self.inbox.close();
                 if self.abandoned {
-                    self.flush_to(Durability::PowerCut).await?;
                     return Ok(None);
                 }
             }
@@ -212,15 +211,11 @@ impl Task {
             };
             match input {
                 None => self.happened(Event::GoOn),
-                Some(Input::Stop) => {
-                    self.flush_to(Durability::PowerCut).await?;
-                    return Ok(None);
-                }
+                Some(Input::Stop) => return Ok(None),
                 Some(Input::Debug(command)) => {
                     let wants_pause = matches!(*command, Command::Pause);
                     self.obey(*command).await;
                     if wants_pause && !self.stand_still(vec![Reason::Pause]).await? {
-                        self.flush_to(Durability::PowerCut).await?;
                         return Ok(None);
                     }
                 }

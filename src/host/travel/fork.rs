@@ -92,8 +92,7 @@ pub fn fork(timeline: &Timeline, point: Point, changes: &Changes, id: Arc<str>) 
 /// A journal whose secrets have been taken away can be looked at, but nothing goes on from it.
 fn check_secrets(records: &[Record]) -> Result<(), SessionError> {
     let names = secrets::names_of(records);
-    let is_masked = |record: &&Record| secrets::holds_secret(&record.body, &names) && record.shown(&names) == **record;
-    match records.iter().find(is_masked) {
+    match records.iter().find(|record| secrets::is_masked(record, &names)) {
         Some(record) => Err(SessionError::NoPoint(format!(
             "the secret values of the journal are missing (record {} has one), so nothing can continue from it; put \
              the file with the secrets back beside it",

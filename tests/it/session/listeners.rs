@@ -189,10 +189,6 @@ impl Journal for Panics {
         self.0.location()
     }
 
-    fn epoch(&self) -> u64 {
-        self.0.epoch()
-    }
-
     fn next_seq(&self) -> u64 {
         self.0.next_seq()
     }

@@ -206,10 +206,6 @@ impl Journal for Watched {
         "watched.jsonl".to_owned()
     }
 
-    fn epoch(&self) -> u64 {
-        self.inner.epoch()
-    }
-
     fn next_seq(&self) -> u64 {
         self.inner.next_seq()
     }

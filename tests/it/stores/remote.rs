@@ -236,10 +236,6 @@ impl Journal for RemoteJournal {
         self.remote.location()
     }
 
-    fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
     fn next_seq(&self) -> u64 {
         self.next_seq
     }

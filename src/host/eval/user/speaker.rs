@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::host::judge::prompt::user_messages;
 use crate::host::judge::transcript::Transcript;
 use crate::host::llm::answer::{NoAnswer, ask_twice, last_object};
-use crate::host::llm::{Llm, LlmRequest, Purpose, behind_think};
+use crate::host::llm::{Llm, LlmRequest, Purpose};
 use crate::host::patterns::{Thing, forms};
 use crate::lang::files::user_file::Person;
 use crate::vm::protocol::Usage;
@@ -62,7 +62,7 @@ pub(super) async fn speak(
 }
 
 fn read(text: &str, must_speak: bool) -> Result<Spoken, String> {
-    let Reply { say, done } = last_object(behind_think(text))
+    let Reply { say, done } = last_object(text)
         .ok_or(r#"it has no object {"say": "…", "done": null or "goal", "gave up", "not in my brief"}"#)?;
     let say = say.trim().to_owned();
     let known = |word: String| {

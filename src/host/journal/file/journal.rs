@@ -83,10 +83,6 @@ impl Journal for FileJournal {
         self.path.display().to_string()
     }
 
-    fn epoch(&self) -> u64 {
-        0
-    }
-
     fn next_seq(&self) -> u64 {
         self.next_seq
     }
@@ -96,8 +92,8 @@ impl Journal for FileJournal {
         self.next_seq = record.seq + 1;
         secrets::declare(&mut self.secret_names, &record.body);
         let mut record = record;
-        if secrets::holds_secret(&record.body, &self.secret_names) {
-            let shown = record.shown(&self.secret_names);
+        if let Some(body) = record.body.masked(&self.secret_names) {
+            let shown = Record { body, ..record };
             self.kept.push(std::mem::replace(&mut record, shown));
         }
         // Writing JSON of our own types into memory cannot fail: all keys are text and no number is infinite.
@@ -147,11 +143,7 @@ impl Journal for FileJournal {
 /// The records of a journal, read on a thread for that. `whole`: it is an error if a secret is missing.
 pub(super) fn stream_of(path: PathBuf, from: u64, whole: bool) -> RecordStream {
     let read = move || {
-        let mut records = read_masked(&path)?;
-        match restore(&path, &mut records) {
-            Err(JournalError { kind: JournalErrorKind::SecretsMissing { .. }, .. }) if !whole => {}
-            restored => restored?,
-        }
+        let records = read_all(&path, whole)?;
         Ok(stream::iter(records.into_iter().skip_while(move |record| record.seq < from).map(Ok)))
     };
     blocking(String::new(), read).into_stream().try_flatten().boxed()
@@ -163,16 +155,17 @@ pub(super) fn stream_of(path: PathBuf, from: u64, whole: bool) -> RecordStream {
 /// # Errors
 /// It cannot be read, or is no journal.
 pub fn read_file(path: &Path) -> Result<Vec<Record>, JournalError> {
-    let mut records = read_masked(path)?;
-    match restore(path, &mut records) {
-        Ok(()) | Err(JournalError { kind: JournalErrorKind::SecretsMissing { .. }, .. }) => Ok(records),
-        Err(error) => Err(error),
-    }
+    read_all(path, false)
 }
 
-fn read_masked(path: &Path) -> Result<Vec<Record>, JournalError> {
+fn read_all(path: &Path, whole: bool) -> Result<Vec<Record>, JournalError> {
     let bytes = std::fs::read(path).map_err(|cause| JournalError::io(path, "read", cause))?;
-    Ok(read::read(path, &bytes)?.records)
+    let mut records = read::read(path, &bytes)?.records;
+    match restore(path, &mut records) {
+        Err(JournalError { kind: JournalErrorKind::SecretsMissing { .. }, .. }) if !whole => {}
+        restored => restored?,
+    }
+    Ok(records)
 }
 
 /// Puts the secrets into their places, as far as they are there.
@@ -221,9 +214,7 @@ pub(super) fn delete(path: &Path) -> Result<(), JournalError> {
 }
 
 fn note_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    name.into()
+    path.with_added_extension("lock")
 }
 
 fn write(file: &File, path: &Path, lines: &[u8], offset: u64) -> Result<(), JournalError> {

@@ -69,10 +69,6 @@ impl Journal for SqliteJournal {
         self.path.display().to_string()
     }
 
-    fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
     fn next_seq(&self) -> u64 {
         self.next_seq
     }
@@ -85,12 +81,11 @@ impl Journal for SqliteJournal {
             let program = begun.roots.first().map_or_else(|| "".into(), Arc::clone);
             self.beginning = Some(Beginning { format: begun.format, program });
         }
-        let holds_secret = secrets::holds_secret(&record.body, &self.secret_names);
-        let secret = holds_secret.then(|| json(&record.body));
+        let masked = record.body.masked(&self.secret_names);
+        let secret = masked.as_ref().map(|_| json(&record.body));
         let shown = match self.run.further(&record) {
             Some((_, text)) => json(&[text]),
-            None if holds_secret => json(&record.shown(&self.secret_names).body),
-            None => json(&record.body),
+            None => json(masked.as_ref().unwrap_or(&record.body)),
         };
         self.rows.push(Row { seq: record.seq, time: record.time, body: shown, secret });
     }

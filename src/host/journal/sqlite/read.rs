@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::host::journal::blocking::blocking;
 use crate::host::journal::error::check_format;
@@ -56,22 +56,25 @@ pub(super) fn find(connection: &mut Connection, path: &Path, session: &str) -> R
         return Ok(Found { is_there: false, epoch: 0, records: Vec::new(), missing: None });
     };
     check_format(path, format)?;
-    let damaged = |(seq, cause)| {
+    let damaged = |(seq, cause): (u64, String)| {
         let advice = "restore the file from a copy, or look at the other sessions in it";
         let kind = JournalErrorKind::Corrupt { what: format!("record {seq} of session {session}"), cause, advice };
         JournalError::new(path.display().to_string(), kind)
     };
-    let mut records = Vec::new();
-    let mut put = |seq, time, body: &str| {
+    let mut records: Vec<Record> = Vec::new();
+    let select = "SELECT seq, time, body FROM record WHERE session = ? ORDER BY seq";
+    let mut statement = transaction.prepare(select).map_err(fault)?;
+    let mut rows = statement.query([number]).map_err(fault)?;
+    while let Some(row) = rows.next().map_err(fault)? {
+        let seq = seq_of(row.get(0).map_err(fault)?);
+        let text = row.get_ref(2).map_err(fault)?.as_str().map_err(|cause| damaged((seq, cause.to_string())))?;
         let expected = records.len() as u64 + 1;
         if seq != expected {
             return Err(damaged((expected, format!("record {seq} is in its place"))));
         }
-        let body = parse(body, records.last()).map_err(|cause| damaged((seq, cause)))?;
-        records.push(Record { seq, time, body });
-        Ok(())
-    };
-    bodies(&transaction, number, path, &damaged, &mut put)?;
+        let body = parse(text, records.last()).map_err(|cause| damaged((seq, cause)))?;
+        records.push(Record { seq, time: row.get(1).map_err(fault)?, body });
+    }
     let mut missing = None;
     if secrets::are_masked(&records) {
         let mut kept = HashMap::new();
@@ -81,34 +84,13 @@ pub(super) fn find(connection: &mut Connection, path: &Path, session: &str) -> R
         while let Some(row) = rows.next().map_err(fault)? {
             let seq = seq_of(row.get(0).map_err(fault)?);
             let text: String = row.get(1).map_err(fault)?;
-            let time = records.get(index_of(seq)).map_or(0, |record: &Record| record.time);
+            let time = records.get(index_of(seq)).map_or(0, |record| record.time);
             let body = parse(&text, None).map_err(|cause| damaged((seq, cause)))?;
             kept.insert(seq, Record { seq, time, body });
         }
         missing = secrets::restore_from(&kept, &mut records);
     }
     Ok(Found { is_there: true, epoch: seq_of(epoch), records, missing })
-}
-
-/// Hands on the records, in order: number, time, body.
-fn bodies(
-    transaction: &Transaction<'_>,
-    number: i64,
-    path: &Path,
-    damaged: &dyn Fn((u64, String)) -> JournalError,
-    put: &mut dyn FnMut(u64, i64, &str) -> Result<(), JournalError>,
-) -> Result<(), JournalError> {
-    let fault = |cause| fault(path, "read", cause);
-    let select = "SELECT seq, time, body FROM record WHERE session = ? ORDER BY seq";
-    let mut statement = transaction.prepare(select).map_err(fault)?;
-    let mut rows = statement.query(params![number]).map_err(fault)?;
-    while let Some(row) = rows.next().map_err(fault)? {
-        let seq = seq_of(row.get(0).map_err(fault)?);
-        let time = row.get(1).map_err(fault)?;
-        let body = row.get_ref(2).map_err(fault)?.as_str().map_err(|cause| damaged((seq, cause.to_string())))?;
-        put(seq, time, body)?;
-    }
-    Ok(())
 }
 
 /// A record's body, or a further piece of the reply that the record before is a piece of.

@@ -151,7 +151,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, JournalError
     connection.busy_timeout(BUSY).map_err(fault)?;
     if check(&connection, path)? < VERSION {
         // Two processes that make one store at the same time would stand in each other's way.
-        let _lock = Lease::wait(&beside(path, "lock")).map_err(|cause| error("lock", cause))?;
+        let _lock = Lease::wait(&path.with_added_extension("lock")).map_err(|cause| error("lock", cause))?;
         // Somebody may have been faster.
         let version = check(&connection, path)?;
         if version < VERSION {
@@ -221,14 +221,7 @@ fn make_private(path: &Path) -> io::Result<()> {
 pub(super) fn lease_path(path: &Path, session: &str) -> Result<PathBuf, JournalError> {
     check_session_id(session)?;
     let path = path.canonicalize().map_err(|cause| JournalError::io(path, "find", cause))?;
-    Ok(beside(&path, &format!("{session}.lock")))
-}
-
-fn beside(path: &Path, extension: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(extension);
-    name.into()
+    Ok(path.with_added_extension(format!("{session}.lock")))
 }
 
 fn foreign(path: &Path, what: &'static str) -> JournalError {

@@ -35,7 +35,7 @@ impl Executor<'_> {
         };
         // A question that nobody here can word.
         let Some(wants) = wants else { return self.leave_out(line) };
-        let label = self.label(line.id);
+        let label = self.turn.label(line);
         let mut index = 0;
         if self.is_answered(line) {
             let last = self.earlier.last_said(&label).unwrap_or("").to_owned();

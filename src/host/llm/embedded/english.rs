@@ -31,26 +31,31 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let length = if first.is_alphanumeric() {
-            let length = word_length(rest);
-            pieces.push(Piece::Word(&rest[..length]));
-            length
+        let piece = if first.is_alphanumeric() {
+            Piece::Word(&rest[..word_length(rest)])
         } else if rest.starts_with("$$") {
-            pieces.push(Piece::Other(&rest[..2]));
-            2
+            Piece::Other(&rest[..2])
         } else if let Some((reference, length)) = scan_reference(rest) {
-            pieces.push(Piece::Mention(reference, &rest[..length]));
-            length
+            Piece::Mention(reference, &rest[..length])
         } else if let Some(length) = quoted_length(rest) {
-            pieces.push(Piece::Quoted(&rest[..length]));
-            length
+            Piece::Quoted(&rest[..length])
         } else {
-            pieces.push(Piece::Other(&rest[..first.len_utf8()]));
-            first.len_utf8()
+            Piece::Other(&rest[..first.len_utf8()])
         };
-        rest = &rest[length..];
+        rest = &rest[piece.source().len()..];
+        pieces.push(piece);
     }
     pieces
+}
+
+/// The same, each with where it begins and ends.
+pub(super) fn placed(text: &str) -> impl Iterator<Item = (usize, usize, Piece<'_>)> {
+    let mut end = 0;
+    pieces(text).into_iter().map(move |piece| {
+        let start = end;
+        end += piece.source().len();
+        (start, end, piece)
+    })
 }
 
 /// The length of the word at the beginning; an apostrophe or a hyphen belongs to it if it goes on after.
@@ -123,18 +128,14 @@ pub(super) fn is_one_of(word: &str, list: &str) -> bool {
 
 /// Where `phrase` begins and ends in the text, outside of quotes.
 pub(super) fn find(text: &str, phrase: &str) -> Option<(usize, usize)> {
-    let mut at = 0;
-    for piece in pieces(text) {
-        if let Piece::Word(_) = piece
-            && let Some(rest) = strip(&text[at..], phrase)
-        {
-            let end = text.len() - rest.len();
-            let end = at + text[at..end].trim_end().len();
-            return Some((at, end));
-        }
-        at += piece.source().len();
-    }
-    None
+    let mut words = placed(text).filter(|(.., piece)| matches!(piece, Piece::Word(_)));
+    words.find_map(|(start, ..)| Some((start, behind(text, start, phrase)?)))
+}
+
+/// Where `phrase` ends, which begins at `start`.
+fn behind(text: &str, start: usize, phrase: &str) -> Option<usize> {
+    let rest = strip(&text[start..], phrase)?;
+    Some(start + text[start..text.len() - rest.len()].trim_end().len())
 }
 
 /// The first of `phrases` (`one|another`) in the text.
@@ -238,23 +239,19 @@ const TURNS: [(&str, &str); 16] = [
 /// A line's words as they are said to the user, word by word: no sentence is made of them. What stands in quotes stays.
 pub(super) fn turn_round(text: &str) -> String {
     let mut turned = String::with_capacity(text.len());
-    let mut end = 0;
-    let mut at = 0;
-    for piece in pieces(text) {
-        if at >= end {
-            let found = TURNS.iter().filter(|_| matches!(piece, Piece::Word(_))).find_map(|(phrase, new)| {
-                let rest = strip(&text[at..], phrase)?;
-                Some((*new, text[..text.len() - rest.len()].trim_end().len()))
-            });
-            match found {
-                Some((new, behind)) => {
-                    turned.push_str(new);
-                    end = behind;
-                }
-                None => turned.push_str(piece.source()),
-            }
+    let mut turned_to = 0;
+    for (start, _, piece) in placed(text) {
+        if start < turned_to {
+            continue;
         }
-        at += piece.source().len();
+        let mut turns = TURNS.iter().filter(|_| matches!(piece, Piece::Word(_)));
+        match turns.find_map(|(phrase, new)| Some((new, behind(text, start, phrase)?))) {
+            Some((new, end)) => {
+                turned.push_str(new);
+                turned_to = end;
+            }
+            None => turned.push_str(piece.source()),
+        }
     }
     turned
 }

@@ -78,8 +78,6 @@ pub(super) struct Executor<'a> {
     pub(super) earlier: Earlier,
     written: Vec<serde_json::Value>,
     refusal: Option<String>,
-    /// Of an inlined playbook: the line it runs inside, as it stands before its own line ids.
-    prefix: String,
     /// Something was wrong with the last reply: the pointer's line is not tried in the same way again.
     pub(super) is_careful: bool,
 }
@@ -88,8 +86,6 @@ impl<'a> Executor<'a> {
     fn new(turn: &'a TurnAsData, messages: &[ChatMessage]) -> Executor<'a> {
         let program = &turn.program;
         let playbook = program.playbook(turn.data.playbook);
-        let inside = turn.data.inside;
-        let prefix = inside.map(|(caller, line)| format!("{}>", program.playbook(caller).step(line).label));
         Executor {
             turn,
             playbook,
@@ -99,7 +95,6 @@ impl<'a> Executor<'a> {
             earlier: Earlier::of(messages),
             written: Vec::new(),
             refusal: None,
-            prefix: prefix.unwrap_or_default(),
             is_careful: turn.data.problem.is_some(),
         }
     }
@@ -249,7 +244,7 @@ impl<'a> Executor<'a> {
         // At a line that only waits the interpreter may have waited by itself.
         let only_waits = strip(&line.text, "wait").is_some();
         let is_first = self.earlier.is_empty() || only_waits;
-        is_pointer && self.words.is_some() && (is_first || self.earlier.waits_at(&self.label(line.id)))
+        is_pointer && self.words.is_some() && (is_first || self.earlier.waits_at(&self.turn.label(line)))
     }
 
     /// The type that a variable must have.
@@ -272,18 +267,9 @@ impl<'a> Executor<'a> {
         self.playbook.flow.successors(step).first().map_or(Node::End, |edge| edge.to)
     }
 
-    pub(super) fn label(&self, step: StepId) -> String {
-        format!("{}{}", self.prefix, self.playbook.step(step).label)
-    }
-
     /// Writes a trace line about a line.
     pub(super) fn write(&mut self, line: &Step, action: serde_json::Value) {
-        let mut object = serde_json::Map::new();
-        object.insert("at".to_owned(), self.label(line.id).into());
-        if let serde_json::Value::Object(action) = action {
-            object.extend(action);
-        }
-        let written = serde_json::Value::Object(object);
+        let written = self.turn.trace_line(line, action);
         self.earlier.add(OwnLine::read(&written));
         self.written.push(written);
     }
@@ -301,7 +287,7 @@ impl<'a> Executor<'a> {
 
     /// Tells once, as the reason for leaving a line out, what cannot be done.
     pub(super) fn admit(&mut self, line: &Step, reason: &str) {
-        if !self.earlier.has_skipped(&self.label(line.id), reason) {
+        if !self.earlier.has_skipped(&self.turn.label(line), reason) {
             self.write(line, json!({ "skip": reason }));
         }
     }
@@ -332,9 +318,7 @@ impl<'a> Executor<'a> {
 
     /// Gives a variable a value, written as a reference or as it is.
     pub(super) fn set_written(&mut self, line: &Step, target: &Target, value: Value, written: serde_json::Value) {
-        let mut members = serde_json::Map::new();
-        members.insert(target.name.to_string(), written);
-        self.write(line, json!({ "set": members }));
+        self.write(line, json!({ "set": { &*target.name: written } }));
         self.scope.set(&target.name, value);
     }
 

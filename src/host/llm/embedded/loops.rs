@@ -19,7 +19,7 @@ const WHILES: &str = "while|repeat while|as long as";
 impl Executor<'_> {
     /// A loop header: into its body, or past it.
     pub(super) fn act_loop(&mut self, line: &Step, header: &Loop, text: &str) -> Next {
-        let label = self.label(line.id);
+        let label = self.turn.label(line);
         let n_rounds = self.earlier.rounds(&label);
         let (inside, after) =
             (Next::Go(self.edge(line.id, EdgeKind::Then)), Next::Go(self.edge(line.id, EdgeKind::Else)));

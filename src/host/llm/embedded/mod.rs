@@ -31,7 +31,7 @@ use serde_json::json;
 use tokio::task::JoinError;
 
 use crate::host::library::is_library;
-use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, TurnAsData};
+use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, TurnAsData, refused};
 use crate::host::text::first_few;
 use crate::lang::program::{Arm, Mode, Playbook, Program, Step, StepKind};
 use crate::vm::protocol::{ReplyEnd, Usage};
@@ -53,8 +53,7 @@ impl Llm for Embedded {
 
     fn request(&self, request: LlmRequest) -> ReplyStream {
         let Some(turn) = request.turn else {
-            let end = ReplyEnd::Refused { reason: phrases::ONLY_TURNS.into() };
-            return Box::pin(tokio_stream::once(ReplyPart::End { end, usage: None }));
+            return Box::pin(tokio_stream::once(refused(phrases::ONLY_TURNS)));
         };
         let messages = request.messages;
         let task = tokio::task::spawn_blocking(move || guarded(&turn, || reply(&turn, &messages)));

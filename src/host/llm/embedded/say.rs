@@ -4,8 +4,8 @@
 use crate::value::{PathStep, Reference, Value};
 
 use super::english::{
-    Piece, find, is_one_of, mentions, name_words, one_line, pieces, sentence, strip, strip_any, strip_user, turn_round,
-    unquoted, without_end, words,
+    Piece, find, is_one_of, mentions, name_words, one_line, pieces, placed, sentence, strip, strip_any, strip_user,
+    turn_round, unquoted, without_end, words,
 };
 use super::wanted::without_types;
 use super::wording::{Values, literal, spoken, with_values};
@@ -67,19 +67,17 @@ fn directions(text: &str) -> Vec<&str> {
         strip_any(rest, TELLS).or_else(|| strip_any(rest, OTHERS)).is_some()
     };
     let mut directions = Vec::new();
-    let (mut from, mut at) = (0, 0);
-    for piece in pieces(text) {
-        let start = at;
-        at += piece.source().len();
+    let mut from = 0;
+    for (start, end, piece) in placed(text) {
         let is_link = match piece {
             Piece::Word(word) => is_one_of(word, "and|then"),
             Piece::Other(marks) => marks.contains(['.', ';', ',']),
             Piece::Mention(..) | Piece::Quoted(_) => false,
         };
         // `what you can say and tell`: only where something stands before it.
-        if is_link && !without_end(&text[from..start]).is_empty() && begins_one(&text[at..]) {
+        if is_link && !without_end(&text[from..start]).is_empty() && begins_one(&text[end..]) {
             directions.push(&text[from..start]);
-            from = at;
+            from = end;
         }
     }
     directions.push(&text[from..]);
@@ -167,14 +165,12 @@ fn clauses(text: &str) -> Vec<&str> {
     const STARTS: &str = "that|when|where|how|what|the|their|its";
     let is_sentence = strip(text, "that").is_some();
     let mut clauses = Vec::new();
-    let (mut from, mut at) = (0, 0);
-    for piece in pieces(text) {
-        let start = at;
-        at += piece.source().len();
+    let mut from = 0;
+    for (start, end, piece) in placed(text) {
         let starts = if is_sentence { "that" } else { STARTS };
-        if matches!(piece, Piece::Word("and")) && strip_any(text[at..].trim_start(), starts).is_some() {
+        if matches!(piece, Piece::Word("and")) && strip_any(text[end..].trim_start(), starts).is_some() {
             clauses.push(&text[from..start]);
-            from = at;
+            from = end;
         }
     }
     clauses.push(&text[from..]);

@@ -5,8 +5,8 @@ use crate::lang::program::{Target, Type, TypeKind};
 
 use super::dates::date;
 use super::english::{
-    Piece, find_any, is_one_of, name_words, one_line, pieces, sentence, strip, strip_any, strip_user, turn_round,
-    unquoted, without_end, words,
+    Piece, find_any, is_one_of, name_words, one_line, pieces, placed, sentence, strip, strip_any, strip_user,
+    turn_round, unquoted, without_end, words,
 };
 use super::wording::{Values, plain, with_values};
 
@@ -173,15 +173,10 @@ fn without_storage<'t>(text: &'t str, target: &Target) -> &'t str {
 
 /// What stands for the variable: its description, else its own words in the place of `$name`; no reason after it.
 fn described(text: &str, target: &Target) -> String {
-    let mut at = 0;
-    let place = pieces(text).into_iter().find_map(|piece| {
-        let start = at;
-        at += piece.source().len();
-        let is_it = matches!(&piece, Piece::Mention(reference, _) if reference.name == target.name);
-        is_it.then_some((start, at))
-    });
+    let is_it = |piece: &Piece<'_>| matches!(piece, Piece::Mention(reference, _) if reference.name == target.name);
+    let place = placed(text).find(|(.., piece)| is_it(piece));
     let name = name_words(&target.name);
-    let Some((start, end)) = place else { return text.to_owned() };
+    let Some((start, end, _)) = place else { return text.to_owned() };
     let before = text[..start].trim_end_matches([',', ':', '(', '–', '—', '-', ' ']);
     let after = text[end..].trim_start_matches([',', ':', '(', '–', '—', '-', ' ']).trim();
     let after = if after.contains('(') { after } else { after.trim_end_matches(')') };

@@ -163,6 +163,7 @@ fn seconds(duration: Duration) -> String {
 }
 
 /// What a server says about its error, in any of the usual shapes.
+#[derive(Default)]
 struct Details {
     message: String,
     /// `type` and `code`, in lower case; a number too.
@@ -172,9 +173,9 @@ struct Details {
 impl Details {
     fn from_body(body: &str) -> Details {
         match serde_json::from_str::<Value>(body) {
-            Ok(Value::Array(list)) => list.first().map_or_else(Details::none, Details::from_outer),
+            Ok(Value::Array(list)) => list.first().map_or_else(Details::default, Details::from_outer),
             Ok(value) => Details::from_outer(&value),
-            Err(_) => Details { message: text_of_page(body), kinds: Vec::new() },
+            Err(_) => Details { message: text_of_page(body), ..Details::default() },
         }
     }
 
@@ -187,7 +188,7 @@ impl Details {
         let Value::Object(object) = error else {
             return Details {
                 message: error.as_str().map_or_else(|| error.to_string(), str::to_owned),
-                ..Details::none()
+                ..Details::default()
             };
         };
         let message = ["message", "detail", "error", "msg"].iter().find_map(|key| object.get(*key));
@@ -203,10 +204,6 @@ impl Details {
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         });
         Details { message, kinds: kinds.collect() }
-    }
-
-    fn none() -> Details {
-        Details { message: String::new(), kinds: Vec::new() }
     }
 
     fn has_kind(&self, names: &[&str]) -> bool {

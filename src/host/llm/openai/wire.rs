@@ -3,11 +3,9 @@
 //! The chunks are lenient: fields that are missing, null, unknown or of an odd type do no harm, because servers
 //! that call themselves compatible differ in all of these.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::config::OpenAiConfig;
 use crate::host::llm::LlmRequest;
@@ -157,74 +155,32 @@ impl WireUsage {
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
-        deserializer.deserialize_any(TextVisitor)
+        Value::deserialize(deserializer).map(Text::of)
     }
 }
 
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-        Ok(Text { text: text.to_owned(), reasoning: String::new() })
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Text, E> {
-        Ok(Text { text, reasoning: String::new() })
-    }
-
-    fn visit_unit<E>(self) -> Result<Text, E> {
-        Ok(Text::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Text, E> {
-        Ok(Text::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Text, E> {
-        Ok(Text::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Text, E> {
-        Ok(Text::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Text, E> {
-        Ok(Text::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Text, A::Error> {
-        let mut all = Text::default();
-        while let Some(part) = parts.next_element::<Text>()? {
-            all.text.push_str(&part.text);
-            all.reasoning.push_str(&part.reasoning);
-        }
-        Ok(all)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut part: A) -> Result<Text, A::Error> {
-        let mut all = Text::default();
-        while let Some(key) = part.next_key::<String>()? {
-            match key.as_str() {
-                "text" => all.text.push_str(&part.next_value::<Text>()?.text),
-                "thinking" | "reasoning" => all.reasoning.push_str(&part.next_value::<Text>()?.text),
-                _ => {
-                    part.next_value::<IgnoredAny>()?;
-                }
+impl Text {
+    fn of(value: Value) -> Text {
+        match value {
+            Value::String(text) => Text { text, reasoning: String::new() },
+            Value::Array(parts) => parts.into_iter().map(Text::of).fold(Text::default(), |mut all, part| {
+                all.text.push_str(&part.text);
+                all.reasoning.push_str(&part.reasoning);
+                all
+            }),
+            Value::Object(mut part) => {
+                let mut text_of =
+                    |name: &str| part.remove(name).map_or_else(String::new, |inside| Text::of(inside).text);
+                Text { text: text_of("text"), reasoning: text_of("thinking") + &text_of("reasoning") }
             }
+            Value::Null | Value::Bool(_) | Value::Number(_) => Text::default(),
         }
-        Ok(all)
     }
 }
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Count, D::Error> {
-        let value = serde_json::Value::deserialize(deserializer)?;
+        let value = Value::deserialize(deserializer)?;
         Ok(Count(value.as_u64().or_else(|| value.as_f64().map(|number| number as u64))))
     }
 }

@@ -4,13 +4,12 @@
 //! in the order written, and each line is a reply of its own: so nothing of it is lost when a trigger cuts in. What
 //! follows from the program is not written: where a line leads, and that a question waits for the user. Pure.
 
-mod form;
 mod lines;
 mod reply;
 
 use crate::host::llm::TurnAsData;
 
-use form::place;
+use reply::place;
 
 pub use reply::{Unanswered, Why, reply};
 

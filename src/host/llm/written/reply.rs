@@ -11,7 +11,6 @@ use crate::lang::program::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{Arm, CallSite, Loop, Playbook, Returned, Step, StepId, StepKind, Target};
 use crate::value::{Map, Value};
 
-use super::form::{label, place};
 use super::lines::is_meant;
 
 /// Stands for a value in an example.
@@ -224,18 +223,13 @@ impl<'a> Writer<'a> {
     }
 
     fn write(&mut self, line: &Step, action: Json) {
-        let mut object = serde_json::Map::new();
-        object.insert("at".to_owned(), label(self.turn, line).into());
-        if let Json::Object(action) = action {
-            object.extend(action);
-        }
-        self.written.push(Json::Object(object));
+        self.written.push(self.turn.trace_line(line, action));
     }
 
     fn unanswered(&self, line: Option<&Step>) -> Unanswered {
         let name = || self.playbook.name.to_string();
         let examples = line.map_or_else(|| vec![What::Says(BLANK.into())], |line| self.examples(line));
-        let line_name = line.map_or_else(|| LineName::Goal(name()), |line| LineName::Id(label(self.turn, line)));
+        let line_name = line.map_or_else(|| LineName::Goal(name()), |line| LineName::Id(self.turn.label(line)));
         let bullet = |what| Bullet { line: line_name.clone(), what };
         Unanswered {
             place: place(self.turn, line),
@@ -265,6 +259,11 @@ impl<'a> Writer<'a> {
             StepKind::Free | StepKind::End | StepKind::Break | StepKind::Continue | StepKind::Gone(_) => What::Done,
         }]
     }
+}
+
+pub(super) fn place(turn: &TurnAsData, line: Option<&Step>) -> String {
+    let name = &turn.program.playbook(turn.data.playbook).name;
+    line.map_or_else(|| name.to_string(), |line| format!("{name}:{}", turn.label(line)))
 }
 
 /// What has been done about a line.

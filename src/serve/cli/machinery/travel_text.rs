@@ -89,11 +89,8 @@ fn verdict_text(verdict: &VerdictWire) -> String {
 /// What happened in a step; none for pieces of speech, which the whole utterance follows.
 pub(crate) fn step_text(step: &Step) -> Option<String> {
     let event = &step.event;
-    let name = event.playbook.as_deref().or(event.plan.as_deref()).unwrap_or("");
-    let place = || match &event.line {
-        Some(line) => format!("{name}:{line}"),
-        None => name.to_owned(),
-    };
+    let name = event.part().map_or("", |part| &**part);
+    let place = || event.place().unwrap_or_default();
     let frame = || format!("{}.{name}", event.agent.as_deref().unwrap_or(""));
     let text = match &event.body {
         PublicBody::SaidDelta { .. } => return None,

@@ -108,7 +108,7 @@ impl Adapter {
 
     /// Words with the line that they come from.
     fn say(&mut self, event: &PublicEvent, category: &'static str, text: &str) {
-        let name = event.playbook.as_deref().or(event.plan.as_deref());
+        let name = event.part().map(|part| &**part);
         let place = self
             .opened()
             .ok()

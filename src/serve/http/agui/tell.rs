@@ -134,7 +134,7 @@ impl Telling {
             PublicBody::VariableRemoved { variable, .. } => self.forget(variable),
             PublicBody::FramePushed { .. } => {
                 self.end_steps(depth);
-                if let Some(name) = event.playbook.as_ref().or(event.plan.as_ref()) {
+                if let Some(name) = event.part() {
                     self.begin_step(name);
                 }
             }

@@ -206,11 +206,9 @@ fn utterance(who: &str, words: &str) -> String {
 
 /// `` `Main:02` Ask the user for $name ``
 fn reached(step: &Step) -> String {
-    let event = &step.event;
-    let owner = event.playbook.as_ref().or(event.plan.as_ref()).map_or("", |name| &**name);
-    let line = event.line.as_ref().map(|line| format!(":{line}")).unwrap_or_default();
+    let place = step.event.place().unwrap_or_default();
     let words = step.words.as_deref().map(show::one_line).unwrap_or_default();
-    format!("`{owner}{line}` {words}")
+    format!("`{place}` {words}")
 }
 
 /// What an event adds to the story, and whether that is an item of a list; none: it is no part of it.
