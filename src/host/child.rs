@@ -44,6 +44,17 @@ pub(crate) fn find_program(name: &str, environment: &[(String, String)]) -> Opti
     found.find(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok())
 }
 
+/// Sets variables of an environment, in place of those of the same names.
+pub(crate) fn set_variables(
+    environment: &mut Vec<(String, String)>,
+    variables: impl IntoIterator<Item = (String, String)>,
+) {
+    for (name, value) in variables {
+        environment.retain(|(known, _)| *known != name);
+        environment.push((name, value));
+    }
+}
+
 /// A running process, or one that has ended. Dropped, it is killed with all its children.
 pub(crate) struct Child {
     /// Its id, which is its group's.

@@ -8,7 +8,7 @@ use crate::host::child::FILE;
 use crate::host::documents::chunk::{Chunk, paragraphs};
 use crate::host::documents::extract::Extract;
 use crate::host::sandbox::policy::{Limits, Policy};
-use crate::host::sandbox::{Available, Ended, Finished, Sandbox};
+use crate::host::sandbox::{Ended, Finished, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::host::text::shorten;
 
@@ -95,12 +95,10 @@ pub(super) fn extracted(
 fn run(commands: &Extractors, words: &[String], policy: &Policy) -> Result<Finished, String> {
     let (sandbox, secrets) = (&commands.sandbox, Secrets::default());
     let running = async {
-        match sandbox.available() {
-            Available::Unconfined(_) if sandbox.is_waived() => {
-                sandbox.run_unconfined(words, policy, &[], &secrets).await
-            }
-            Available::Confined(_) | Available::Unconfined(_) => sandbox.run(words, policy, &[], &secrets).await,
+        if sandbox.is_waived() {
+            return sandbox.run_unconfined(words, policy, &[], &secrets).await;
         }
+        sandbox.run(words, policy, &[], &secrets).await
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|cause| cause.to_string())?;

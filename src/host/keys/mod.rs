@@ -4,7 +4,9 @@ mod read;
 
 use std::path::PathBuf;
 
-pub(crate) use crate::host::keys::read::{as_text, count, of_kind, pairs, read, seconds, texts, texts_of, unknown_key};
+pub(crate) use crate::host::keys::read::{
+    as_text, count, of_kind, pairs, read, seconds, texts, texts_of, time_of, unknown_key,
+};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]

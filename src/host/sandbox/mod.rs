@@ -33,7 +33,7 @@ use crate::host::sandbox::capture::capture;
 use crate::host::sandbox::policy::{Confinement, Means, Policy};
 use crate::host::sandbox::reserved::Fingerprint;
 
-use crate::host::child::{Child, Outputs, find_program};
+use crate::host::child::{Child, Outputs, find_program, set_variables};
 use crate::host::secrets::Secrets;
 use crate::host::skills::options::SandboxKind;
 
@@ -221,10 +221,7 @@ impl Sandbox {
         // Git would refresh its index in passing, and that is reserved.
         let of_git = ("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
         let mut all = self.environment.to_vec();
-        for (name, value) in of_folders.into_iter().chain([of_git]).chain(variables.iter().cloned()) {
-            all.retain(|(known, _)| *known != name);
-            all.push((name, value));
-        }
+        set_variables(&mut all, of_folders.into_iter().chain([of_git]).chain(variables.iter().cloned()));
         all
     }
 }

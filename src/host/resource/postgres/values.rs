@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Span, Timestamp};
 use tokio_postgres::types::{Format, FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 
 use crate::host::resource::rows::{bytes_of, bytes_value};
+use crate::host::text::hex;
 use crate::value::Value;
 
 type Fault = Box<dyn Error + Sync + Send>;
@@ -55,10 +56,10 @@ fn text_of(value: &Value, ty: &Type) -> Result<Option<String>, Fault> {
         return Ok(Some(value.to_json()));
     }
     if let Some(bytes) = bytes_of(value) {
-        return Ok(Some(hex(&bytes?)));
+        return Ok(Some(escaped(&bytes?)));
     }
     Ok(Some(match (value, ty.kind()) {
-        (Value::Str(text), _) if *ty == Type::BYTEA => hex(text.as_bytes()),
+        (Value::Str(text), _) if *ty == Type::BYTEA => escaped(text.as_bytes()),
         (Value::List(items), Kind::Array(inner)) => array_text(items, inner)?,
         (_, _) => value.to_text(),
     }))
@@ -82,9 +83,8 @@ fn array_text(items: &[Value], inner: &Type) -> Result<String, Fault> {
     Ok(format!("{{{}}}", parts.join(",")))
 }
 
-fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-    format!("\\x{}", digits.collect::<String>())
+fn escaped(bytes: &[u8]) -> String {
+    format!("\\x{}", hex(bytes))
 }
 
 /// A value of a result.
@@ -149,7 +149,7 @@ fn decode(ty: &Type, raw: &[u8]) -> Result<Value, Fault> {
         },
         Type::UUID => {
             let digits = hex(&fixed::<16>(raw)?);
-            let [a, b, c, d, e] = [&digits[2..10], &digits[10..14], &digits[14..18], &digits[18..22], &digits[22..]];
+            let [a, b, c, d, e] = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
             Value::from(format!("{a}-{b}-{c}-{d}-{e}"))
         }
         Type::VOID => Value::Null,

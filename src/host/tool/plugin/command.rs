@@ -7,17 +7,16 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::host::component::schema::json_schema;
+use crate::host::component::signature::WHOLE;
 use crate::host::component::{Command, ComponentConfig, DataType, Description, SharedTypes};
 use crate::host::secrets::Secrets;
+use crate::host::tool::arguments::join_faults;
 use crate::host::tool::plugin::component::Component;
 use crate::host::tool::plugin::packages::Surroundings;
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Origin;
 use crate::vm::protocol::{Approval, ParameterRule, ToolSignature};
-
-/// The one argument of a command that takes no object.
-const WHOLE: &str = "param";
 
 /// A call that nobody has set a time for.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -127,8 +126,7 @@ impl CommandTool {
             let mut text = format!("the response of `{name}` is not what the plugin promises");
             // What is secret is not told by a fault either.
             if !self.is_secret {
-                let faults = faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message));
-                text += &format!(": {}", faults.collect::<Vec<_>>().join("; "));
+                text += &format!(": {}", join_faults(&faults));
             }
             return ToolOutcome::Error(text);
         }
@@ -161,14 +159,13 @@ impl Tool for CommandTool {
     fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
         let is_taken = |name: &str| self.takes_members || name == WHOLE && self.description().is_some();
         let unknown = arguments.keys().filter(|name| !is_taken(name));
-        let mut faults: Vec<ArgumentFault> = unknown
-            .map(|name| ArgumentFault { path: name.to_string(), message: "is not a parameter".to_owned() })
-            .collect();
+        let mut faults: Vec<_> = unknown.map(|name| ArgumentFault::new(&**name, "is not a parameter")).collect();
         let param = self.parameter(arguments.clone());
-        for fault in self.config.check_parameter(&self.command, param.as_ref()) {
-            let path =
-                if self.takes_members { fault.path.strip_prefix("param.").unwrap_or(&fault.path) } else { &fault.path };
-            faults.push(ArgumentFault { path: path.to_owned(), message: fault.message });
+        for mut fault in self.config.check_parameter(&self.command, param.as_ref()) {
+            if let (true, Some(inside)) = (self.takes_members, fault.path.strip_prefix("param.")) {
+                fault.path = inside.to_owned();
+            }
+            faults.push(fault);
         }
         if faults.is_empty() { Ok(arguments) } else { Err(faults) }
     }

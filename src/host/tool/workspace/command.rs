@@ -128,8 +128,7 @@ impl Tool for RunCommand {
         if (1..=MAX_TIMEOUT).contains(&seconds(&arguments)) {
             return Ok(arguments);
         }
-        let message = format!("must be from 1 to {MAX_TIMEOUT} seconds");
-        Err(vec![ArgumentFault { path: "timeout".to_owned(), message }])
+        Err(vec![ArgumentFault::new("timeout", format!("must be from 1 to {MAX_TIMEOUT} seconds"))])
     }
 
     fn timeout(&self) -> Duration {

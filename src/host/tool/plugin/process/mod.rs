@@ -32,7 +32,7 @@ use crate::host::child::Child;
 use crate::host::component::message::Message;
 use crate::host::text::question_of;
 use crate::host::tool::CallContext;
-use crate::host::tool::plugin::component::{Component, ComponentError};
+use crate::host::tool::plugin::component::{Component, ComponentError, Performing};
 use crate::host::tool::plugin::process::running::{Answer, Asked, Ended, Request, Running};
 use crate::host::tool::plugin::process::unasked::Counts;
 use crate::value::Value;
@@ -200,12 +200,7 @@ impl State {
 }
 
 impl Component for ProcessPlugin {
-    fn command<'a>(
-        &'a self,
-        command: &'a str,
-        param: Value,
-        context: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Value, ComponentError>> {
+    fn command<'a>(&'a self, command: &'a str, param: Value, context: &'a CallContext) -> Performing<'a> {
         async move {
             tokio::select! {
                 result = self.make(command, param, context) => result,
