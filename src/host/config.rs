@@ -465,11 +465,6 @@ fn choose_classifier(
 
 /// Reads a classifier's id; `folder` is what its paths are relative to.
 fn read_classifier(id: &str, reason: &str, folder: &Path) -> Result<ClassifierId, ConfigError> {
-    let wrong = |message: &str| ConfigError::Classifier {
-        id: id.to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-    };
     match id.split_once(':') {
         None if id == "off" => Ok(ClassifierId::Off),
         None if id == "rules" => Ok(ClassifierId::Rules),
@@ -478,8 +473,15 @@ fn read_classifier(id: &str, reason: &str, folder: &Path) -> Result<ClassifierId
             Ok(ClassifierId::Model(Some(read_model(model, reason, folder)?)))
         }
         Some(("script", path)) if !path.is_empty() => Ok(ClassifierId::Script(folder.join(path))),
-        _ => Err(wrong("write off, rules, model, model:ID (as in model:openai:NAME) or script:FILE")),
+        _ => {
+            let message = "write off, rules, model, model:ID (as in model:openai:NAME) or script:FILE";
+            Err(wrong_id("trigger classifier", id, reason, message))
+        }
     }
+}
+
+fn wrong_id(what: &'static str, id: &str, reason: &str, message: &str) -> ConfigError {
+    ConfigError::Id { what, id: id.to_owned(), reason: reason.to_owned(), message: message.to_owned() }
 }
 
 fn local_servers(environment: &Environment) -> Result<Vec<LocalServer>, ConfigError> {
@@ -533,11 +535,7 @@ pub fn is_model_id(text: &str) -> bool {
 
 /// Reads a model's id; `folder` is what its paths are relative to.
 fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigError> {
-    let wrong = |message: &str| ConfigError::Model {
-        id: id.to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-    };
+    let wrong = |message: &str| wrong_id("model", id, reason, message);
     let (kind, rest) = id.split_once(':').unwrap_or((id, ""));
     match (kind, rest) {
         ("embedded", "") if id == kind => Ok(ModelId::Embedded),

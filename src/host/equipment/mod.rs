@@ -70,15 +70,13 @@ impl Equipment {
         around: &Surroundings<'_>,
         reach: Reach,
     ) -> Result<Equipment, EquipmentError> {
-        let error = |cause| EquipmentError::WorkingDirectory { path: around.working_directory.to_owned(), cause };
-        let folder = WorkingDirectory::open(around.working_directory).map_err(error)?;
+        let folder = around.folder()?;
         let mut stand_ins: Vec<(&Path, Arc<dyn Tool>)> = Vec::new();
         for path in &around.canned {
             stand_ins.extend(canned::load(path, &folder)?.into_iter().map(|tool| (path.as_path(), tool)));
         }
-        let place = |(place, message)| EquipmentError::Declared { place, message };
         let declared = &with_default_index(declared, around.working_directory, &stand_ins);
-        let made = resources::make(&declared.resources, around, reach, &folder).map_err(place)?;
+        let made = resources::make(&declared.resources, around, reach, &folder)?;
         let mut equipment = Equipment {
             tools: Arc::new(Registry::with_policies(declared.policies.clone())),
             is_open_world: false,
@@ -392,10 +390,7 @@ pub fn for_author(
     around: &Surroundings<'_>,
     config: &Map,
 ) -> Result<(Packages, plugin::Surroundings, Map), EquipmentError> {
-    let error = |cause| EquipmentError::WorkingDirectory { path: around.working_directory.to_owned(), cause };
-    let folder = WorkingDirectory::open(around.working_directory).map_err(error)?;
-    let place = |(place, message)| EquipmentError::Declared { place, message };
-    let made = resources::make(&declared.resources, around, Reach::Open, &folder).map_err(place)?;
+    let made = resources::make(&declared.resources, around, Reach::Open, &around.folder()?)?;
     let own = |message| EquipmentError::Declared { place: "--config".to_owned(), message };
     let config = around.resolve(config).map_err(own)?;
     let surroundings = of_plugins(around, &made.all).map_err(own)?;

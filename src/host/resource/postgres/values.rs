@@ -134,17 +134,13 @@ fn decode(ty: &Type, raw: &[u8]) -> Result<Value, Fault> {
             let since = SignedDuration::from_micros(i64::from_be_bytes(fixed(raw)?));
             Value::from(jiff::civil::Time::midnight().checked_add(since)?.to_string())
         }
-        Type::TIMESTAMP => match i64::from_be_bytes(fixed(raw)?) {
+        Type::TIMESTAMP | Type::TIMESTAMPTZ => match i64::from_be_bytes(fixed(raw)?) {
             i64::MAX => Value::str("infinity"),
             i64::MIN => Value::str("-infinity"),
-            micros => {
+            micros if *ty == Type::TIMESTAMP => {
                 let start = Date::constant(2000, 1, 1).to_datetime(jiff::civil::Time::midnight());
                 Value::from(start.checked_add(SignedDuration::from_micros(micros))?.to_string())
             }
-        },
-        Type::TIMESTAMPTZ => match i64::from_be_bytes(fixed(raw)?) {
-            i64::MAX => Value::str("infinity"),
-            i64::MIN => Value::str("-infinity"),
             micros => Value::from(Timestamp::from_microsecond(micros.saturating_add(EPOCH))?.to_string()),
         },
         Type::UUID => {

@@ -8,7 +8,7 @@ use rusqlite::types::{Value as Stored, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement};
 
 use crate::host::resource::ResourceError;
-use crate::host::resource::rows::{Rows, bytes_of, bytes_value, changed, place};
+use crate::host::resource::rows::{Rows, bytes_of, bytes_value, changed, check_count, place};
 use crate::host::resource::sql::{SqlError, SqliteConfig};
 use crate::value::Value;
 
@@ -251,14 +251,8 @@ fn bind(statement: &mut Statement<'_>, values: &Value) -> Result<(), SqlError> {
     let n_places = statement.parameter_count();
     match values {
         Value::List(values) => {
-            if values.len() != n_places {
-                let text = format!("the statement has {n_places} placeholders, but there are {} values", values.len());
-                return Err(SqlError::Failed(text));
-            }
-            for (index, value) in values.iter().enumerate() {
-                bind_one(statement, index + 1, value)?;
-            }
-            Ok(())
+            check_count(n_places, values.len())?;
+            values.iter().zip(1..).try_for_each(|(value, index)| bind_one(statement, index, value))
         }
         Value::Map(values) => {
             let bare = |index| statement.parameter_name(index).map(|name| name[1..].to_owned());

@@ -23,7 +23,7 @@ use super::options::{Generation, McpOptions, Transport};
 use super::process::Process;
 use super::text;
 use super::transport::Watched;
-use crate::host::child::Witness;
+use crate::host::child::{Run, Witness};
 use crate::host::net;
 
 /// How long a connection over HTTP may take to be accepted.
@@ -164,7 +164,8 @@ async fn attempt(
     let mut witness = None;
     let started = match &options.transport {
         Transport::Command { command, folder, environment } => {
-            let (process, known) = Process::start(&options.name, command, folder, environment, &options.secrets)?;
+            let run = Run { command, folder, environment };
+            let (process, known) = Process::start(&options.name, run, &options.secrets)?;
             witness = Some(known);
             client.serve_with_lifecycle(Watched::new(process, gone.clone(), probes), lifecycle(generation)).await
         }

@@ -69,9 +69,7 @@ impl CommandTool {
             command: command.name.clone(),
             signature,
             takes_members,
-            is_secret: command.response.as_ref().is_some_and(|response| {
-                any(response, types, &mut HashSet::new(), &mut |description| description.secret)
-            }),
+            is_secret: command.response.iter().any(|response| parts(response, types).iter().any(|part| part.secret)),
             timeout: command.timeout.unwrap_or(TIMEOUT),
             concurrency,
             secrets: surroundings.secrets.clone(),
@@ -187,12 +185,7 @@ impl Tool for CommandTool {
 /// from is not known one by one.
 fn rules(parameter: &Description, types: &SharedTypes) -> Vec<ParameterRule> {
     let accepts = |description: &Description| {
-        let mut accepted = Origin::ALL;
-        any(description, types, &mut HashSet::new(), &mut |part| {
-            accepted = accepted.and(part.accepts.unwrap_or(Origin::ALL));
-            false
-        });
-        accepted
+        parts(description, types).iter().filter_map(|part| part.accepts).fold(Origin::ALL, Origin::and)
     };
     let rule = |name: &str, description: &Description, around: Origin| {
         // A type of the plugin's own language is passed by reference: nobody else can read it.
@@ -214,39 +207,29 @@ fn rules(parameter: &Description, types: &SharedTypes) -> Vec<ParameterRule> {
     whole.into_iter().chain(fields).collect()
 }
 
-/// Whether something holds for a description or for any inside of it.
-fn any<'a>(
-    description: &'a Description,
-    types: &'a SharedTypes,
-    seen: &mut HashSet<&'a str>,
-    holds: &mut dyn FnMut(&Description) -> bool,
-) -> bool {
-    holds(description) || any_type(&description.ty, types, seen, holds)
-}
-
-fn any_type<'a>(
-    ty: &'a DataType,
-    types: &'a SharedTypes,
-    seen: &mut HashSet<&'a str>,
-    holds: &mut dyn FnMut(&Description) -> bool,
-) -> bool {
-    match ty {
-        DataType::Object(fields) => fields.iter().any(|field| any(&field.description, types, seen, holds)),
-        DataType::List(inner) | DataType::Dict(inner) => any_type(inner, types, seen, holds),
-        DataType::Union(alternatives) => alternatives.iter().any(|ty| any_type(ty, types, seen, holds)),
-        // A shared type may hold itself.
-        DataType::Shared(name) => match types.get(name).filter(|_| seen.insert(name)) {
-            Some(ty) => any_type(ty, types, seen, holds),
-            None => false,
-        },
-        DataType::Any
-        | DataType::Null
-        | DataType::Str
-        | DataType::Int
-        | DataType::Float
-        | DataType::Bool
-        | DataType::Host(_) => false,
+/// A description and all inside of it.
+fn parts<'a>(whole: &'a Description, types: &'a SharedTypes) -> Vec<&'a Description> {
+    let (mut parts, mut pending, mut seen) = (vec![whole], vec![&whole.ty], HashSet::new());
+    while let Some(ty) = pending.pop() {
+        match ty {
+            DataType::Object(fields) => {
+                parts.extend(fields.iter().map(|field| &field.description));
+                pending.extend(fields.iter().map(|field| &field.description.ty));
+            }
+            DataType::List(inner) | DataType::Dict(inner) => pending.push(inner),
+            DataType::Union(alternatives) => pending.extend(alternatives),
+            // A shared type may hold itself.
+            DataType::Shared(name) => pending.extend(types.get(name).filter(|_| seen.insert(name))),
+            DataType::Any
+            | DataType::Null
+            | DataType::Str
+            | DataType::Int
+            | DataType::Float
+            | DataType::Bool
+            | DataType::Host(_) => {}
+        }
     }
+    parts
 }
 
 /// The schema of the arguments: the parameter's own, or an object with the one argument `param`.
