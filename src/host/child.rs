@@ -4,6 +4,7 @@
 //! After a SIGKILL of ours nobody is left to end them: they find their standard input closed. One that does not read it
 //! goes on until it notices otherwise.
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -15,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::host::secrets::Secrets;
 use crate::host::tasks;
@@ -43,6 +44,45 @@ pub(crate) fn find_program(name: &str, environment: &[(String, String)]) -> Opti
     let (_, folders) = environment.iter().find(|(variable, _)| variable == "PATH")?;
     let mut found = folders.split(':').map(|folder| Path::new(folder).join(name));
     found.find(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok())
+}
+
+/// Sets variables of an environment, in place of those of the same names.
+pub(crate) fn set_variables(
+    environment: &mut Vec<(String, String)>,
+    variables: impl IntoIterator<Item = (String, String)>,
+) {
+    for (name, value) in variables {
+        environment.retain(|(known, _)| *known != name);
+        environment.push((name, value));
+    }
+}
+
+/// When something was started of late: what ends again and again is not started for ever.
+#[derive(Default)]
+pub(crate) struct Starts(VecDeque<Instant>);
+
+impl Starts {
+    /// How long it is not to be started any more, as it was so often within so much time; none: it may be now.
+    pub(crate) fn pause(&mut self, most: usize, window: Duration) -> Option<Duration> {
+        let now = Instant::now();
+        self.0.retain(|start| now.duration_since(*start) < window);
+        let first = self.0.front().filter(|_| self.0.len() >= most)?;
+        Some(window.saturating_sub(now.duration_since(*first)))
+    }
+
+    /// It is started now.
+    pub(crate) fn note(&mut self) {
+        self.0.push_back(Instant::now());
+    }
+}
+
+/// A command to be run. One with a `/` is a path in `folder`; a name is looked for in `PATH`.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) command: &'a [String],
+    pub(crate) folder: &'a Path,
+    /// All of its environment.
+    pub(crate) environment: &'a [(String, String)],
 }
 
 /// A running process, or one that has ended. Dropped, it is killed with all its children.
@@ -74,15 +114,9 @@ pub(crate) struct Witness {
 }
 
 impl Child {
-    /// Starts it. A command with a `/` is a path in `folder`; a name is looked for in `PATH`.
-    pub(crate) fn start(
-        name: &Arc<str>,
-        command: &[String],
-        folder: &Path,
-        environment: &[(String, String)],
-        secrets: &Arc<Secrets>,
-    ) -> io::Result<(Child, Pipes, Witness)> {
-        let (child, stdin, Outputs { stdout, stderr }) = Child::spawn(command, folder, environment, Stdio::piped())?;
+    /// Starts it.
+    pub(crate) fn start(name: &Arc<str>, run: Run<'_>, secrets: &Arc<Secrets>) -> io::Result<(Child, Pipes, Witness)> {
+        let (child, stdin, Outputs { stdout, stderr }) = Child::spawn(run, Stdio::piped())?;
         let stdin = stdin.ok_or_else(no_pipes)?;
         let (silent_sender, silent) = watch::channel(false);
         let tail = Arc::default();
@@ -92,21 +126,13 @@ impl Child {
     }
 
     /// The same with nothing to read, and with all that it writes for whoever starts it.
-    pub(crate) fn start_silent(
-        command: &[String],
-        folder: &Path,
-        environment: &[(String, String)],
-    ) -> io::Result<(Child, Outputs)> {
-        let (child, _, outputs) = Child::spawn(command, folder, environment, Stdio::null())?;
+    pub(crate) fn start_silent(run: Run<'_>) -> io::Result<(Child, Outputs)> {
+        let (child, _, outputs) = Child::spawn(run, Stdio::null())?;
         Ok((child, outputs))
     }
 
-    fn spawn(
-        command: &[String],
-        folder: &Path,
-        environment: &[(String, String)],
-        stdin: Stdio,
-    ) -> io::Result<(Child, Option<ChildStdin>, Outputs)> {
+    fn spawn(run: Run<'_>, stdin: Stdio) -> io::Result<(Child, Option<ChildStdin>, Outputs)> {
+        let Run { command, folder, environment } = run;
         let no_command = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
         let (program, arguments) = command.split_first().ok_or_else(no_command)?;
         let depth = environment.iter().find(|(name, _)| name == DEPTH).and_then(|(_, depth)| depth.parse().ok());

@@ -6,7 +6,6 @@
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
@@ -93,28 +92,11 @@ pub struct Config {
     classifier: (ClassifierId, String),
     /// The server of `openai:` models; none: OpenAI's.
     pub base_url: Option<String>,
-    /// Its key.
-    pub api_key: Option<Secret>,
-    /// Sent if set.
-    pub temperature: Option<f64>,
-    /// Sent if set.
-    pub max_tokens: Option<u64>,
-    /// Further fields of requests.
-    pub extra_body: serde_json::Map<String, serde_json::Value>,
-    /// Further headers of requests.
-    pub extra_headers: Vec<(String, String)>,
-    /// Whether replies are constrained by a schema.
-    pub constrain: bool,
-    /// Whether replies begin inside a think block; none: the model knows.
-    pub starts_in_think: Option<bool>,
-    /// How long a connection may take.
-    pub connect_timeout: Option<Duration>,
-    /// How long a server may be silent.
-    pub read_timeout: Option<Duration>,
+    /// What its models need, whatever their names. It has `context_tokens` if those were configured; else the model may
+    /// know better.
+    pub openai: OpenAiConfig,
     /// Bounds and switches of the machine.
     pub settings: Settings,
-    /// Whether `context_tokens` was configured; else the model may know better.
-    has_context_tokens: bool,
     /// Times of the session's task.
     pub session: SessionOptions,
     /// Sessions that may be live in a process.
@@ -316,11 +298,9 @@ impl Config {
         settings.times_of_day = file.times_of_day;
         let base_url = [&command_line.base_url, &file.base_url, &environment.base_url];
         let base_url = base_url.into_iter().flatten().next().cloned();
-        let defaults = SessionOptions::default();
-        let mut config = Config {
-            model: (ModelId::Embedded, String::new()),
-            classifier: (ClassifierId::Rules, String::new()),
-            base_url,
+        let unnamed = OpenAiConfig::new("");
+        let openai = OpenAiConfig {
+            base_url: base_url.clone().unwrap_or(unnamed.base_url),
             api_key: environment.api_key.clone(),
             temperature: file.temperature,
             max_tokens: file.max_tokens,
@@ -328,10 +308,18 @@ impl Config {
             extra_headers: file.extra_headers.clone(),
             constrain: file.constrain.unwrap_or(false),
             starts_in_think,
-            connect_timeout: file.connect_timeout,
-            read_timeout: file.read_timeout,
+            context_tokens: has_context_tokens.then_some(settings.context_tokens),
+            connect_timeout: file.connect_timeout.unwrap_or(unnamed.connect_timeout),
+            read_timeout: file.read_timeout.unwrap_or(unnamed.read_timeout),
+            model: unnamed.model,
+        };
+        let defaults = SessionOptions::default();
+        let mut config = Config {
+            model: (ModelId::Embedded, String::new()),
+            classifier: (ClassifierId::Rules, String::new()),
+            base_url,
+            openai,
             settings,
-            has_context_tokens,
             session: SessionOptions {
                 yield_grace: file.yield_grace.unwrap_or(defaults.yield_grace),
                 turn_timeout: file.turn_timeout.unwrap_or(defaults.turn_timeout),
@@ -380,8 +368,8 @@ impl Config {
     #[must_use]
     pub fn with_options(&self, options: &ModelOptions) -> Config {
         let mut config = self.clone();
-        config.max_tokens = options.max_tokens.or(config.max_tokens);
-        config.temperature = options.temperature.or(config.temperature);
+        config.openai.max_tokens = options.max_tokens.or(config.openai.max_tokens);
+        config.openai.temperature = options.temperature.or(config.openai.temperature);
         config
     }
 
@@ -395,34 +383,21 @@ impl Config {
                 is_on_server(&self.model.0)
             }
         };
-        asks.then(|| self.openai("").base_url)
+        asks.then(|| self.openai.base_url.clone())
     }
 
     /// What the model named `name` on an OpenAI-compatible server needs.
     pub fn openai(&self, name: &str) -> OpenAiConfig {
-        let mut config = OpenAiConfig::new(name);
-        if let Some(base_url) = &self.base_url {
-            config.base_url = base_url.clone();
-        }
-        config.api_key = self.api_key.clone();
-        config.temperature = self.temperature;
-        config.max_tokens = self.max_tokens;
-        config.extra_body = self.extra_body.clone();
-        config.extra_headers = self.extra_headers.clone();
-        config.constrain = self.constrain;
-        config.starts_in_think = self.starts_in_think;
-        config.context_tokens = self.has_context_tokens.then_some(self.settings.context_tokens);
-        config.connect_timeout = self.connect_timeout.unwrap_or(config.connect_timeout);
-        config.read_timeout = self.read_timeout.unwrap_or(config.read_timeout);
-        config
+        OpenAiConfig { model: name.to_owned(), ..self.openai.clone() }
     }
 
     /// The machine's settings for a session with this model: what the model knows of itself fills what nobody
     /// has configured.
     pub fn settings_for(&self, llm: &dyn crate::host::llm::Llm) -> Settings {
         let mut settings = self.settings.clone();
-        settings.starts_in_think = self.starts_in_think.unwrap_or(settings.starts_in_think || llm.starts_in_think());
-        if let Some(context_tokens) = llm.context_tokens().filter(|_| !self.has_context_tokens) {
+        let starts_in_think = self.openai.starts_in_think;
+        settings.starts_in_think = starts_in_think.unwrap_or(settings.starts_in_think || llm.starts_in_think());
+        if let (Some(context_tokens), None) = (llm.context_tokens(), self.openai.context_tokens) {
             settings.context_tokens = context_tokens;
         }
         settings
@@ -490,11 +465,6 @@ fn choose_classifier(
 
 /// Reads a classifier's id; `folder` is what its paths are relative to.
 fn read_classifier(id: &str, reason: &str, folder: &Path) -> Result<ClassifierId, ConfigError> {
-    let wrong = |message: &str| ConfigError::Classifier {
-        id: id.to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-    };
     match id.split_once(':') {
         None if id == "off" => Ok(ClassifierId::Off),
         None if id == "rules" => Ok(ClassifierId::Rules),
@@ -503,8 +473,15 @@ fn read_classifier(id: &str, reason: &str, folder: &Path) -> Result<ClassifierId
             Ok(ClassifierId::Model(Some(read_model(model, reason, folder)?)))
         }
         Some(("script", path)) if !path.is_empty() => Ok(ClassifierId::Script(folder.join(path))),
-        _ => Err(wrong("write off, rules, model, model:ID (as in model:openai:NAME) or script:FILE")),
+        _ => {
+            let message = "write off, rules, model, model:ID (as in model:openai:NAME) or script:FILE";
+            Err(wrong_id("trigger classifier", id, reason, message))
+        }
     }
+}
+
+fn wrong_id(what: &'static str, id: &str, reason: &str, message: &str) -> ConfigError {
+    ConfigError::Id { what, id: id.to_owned(), reason: reason.to_owned(), message: message.to_owned() }
 }
 
 fn local_servers(environment: &Environment) -> Result<Vec<LocalServer>, ConfigError> {
@@ -541,7 +518,7 @@ fn choose_model(
             });
         }
     }
-    let reason = match (&config.api_key, &config.base_url) {
+    let reason = match (&config.openai.api_key, &config.base_url) {
         (_, Some(url)) => format!("a base URL is set: {url}"),
         (Some(_), None) => "OPENAI_API_KEY is set".to_owned(),
         (None, None) => return Ok(((ModelId::Embedded, EMBEDDED_REASON.to_owned()), Search::OnTerminal)),
@@ -558,11 +535,7 @@ pub fn is_model_id(text: &str) -> bool {
 
 /// Reads a model's id; `folder` is what its paths are relative to.
 fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigError> {
-    let wrong = |message: &str| ConfigError::Model {
-        id: id.to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-    };
+    let wrong = |message: &str| wrong_id("model", id, reason, message);
     let (kind, rest) = id.split_once(':').unwrap_or((id, ""));
     match (kind, rest) {
         ("embedded", "") if id == kind => Ok(ModelId::Embedded),

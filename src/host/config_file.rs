@@ -1,5 +1,6 @@
 //! `playhouse.toml`: every key known, every value checked, every fault with its line.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -146,31 +147,26 @@ impl FileConfig {
     /// # Errors
     /// It is no TOML, or a key or value is wrong.
     pub fn from_text(path: &Path, text: &str) -> Result<FileConfig, ConfigError> {
-        let lines = LineIndex::new(text);
-        let fault = |offset: usize, message: String| {
-            let (line, _) = lines.line_column(offset);
-            ConfigError::File { place: format!("{}:{line}", path.display()), message }
-        };
+        let places = Places { path, lines: LineIndex::new(text) };
         let table = DeTable::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            fault(offset, error.message().lines().next().unwrap_or("this is not TOML").to_owned())
+            places.fault(offset, error.message().lines().next().unwrap_or("this is not TOML").to_owned())
         })?;
         let mut config = FileConfig { path: path.to_owned(), ..FileConfig::default() };
         for (key, value) in table.get_ref() {
-            let name = key.get_ref().as_ref();
-            config.set(name, value, &fault, key.span().start)?;
+            config.set(key, value, &places)?;
         }
         Ok(config)
     }
 
     fn set(
         &mut self,
-        key: &str,
+        key: &Spanned<Cow<'_, str>>,
         value: &Spanned<DeValue<'_>>,
-        fault: &dyn Fn(usize, String) -> ConfigError,
-        offset: usize,
+        places: &Places<'_>,
     ) -> Result<(), ConfigError> {
-        let at = |message: String| fault(offset, message);
+        let (key, offset) = (key.get_ref().as_ref(), key.span().start);
+        let at = |message: String| places.fault(offset, message);
         let wanted = |what: &str| at(format!("`{key}` must be {what}"));
         let json = to_json(value.get_ref());
         let text = || json.as_str().map(str::to_owned).ok_or_else(|| wanted("text in quotes"));
@@ -181,6 +177,22 @@ impl FileConfig {
             seconds.ok_or_else(|| wanted("a number of seconds"))
         };
         let table = || json.as_object().cloned().ok_or_else(|| wanted("a table"));
+        let members =
+            || if let DeValue::Table(members) = value.get_ref() { Ok(members) } else { Err(wanted("a table")) };
+        // The value of the only key that a table may have, with its place.
+        let only = |known: &'static str| {
+            let mut found = None;
+            for (key, value) in members()? {
+                if key.get_ref() != known {
+                    return Err(places.fault(key.span().start, unknown_key(key.get_ref(), [known].into_iter())));
+                }
+                found = Some((value, key.span().start));
+            }
+            Ok(found)
+        };
+        // What serde reads, and whose faults are told of the table as a whole.
+        let written = || -> Value { serde_json::from_value(json.clone()).unwrap_or_default() };
+        let of_table = |message: String| at(format!("[{key}]: {message}"));
         match key {
             "model" => self.model = Some(text()?),
             "base_url" => self.base_url = Some(text()?),
@@ -205,35 +217,20 @@ impl FileConfig {
             "connect_timeout" => self.connect_timeout = Some(seconds()?),
             "read_timeout" => self.read_timeout = Some(seconds()?),
             "record" => {
-                let DeValue::Table(record) = value.get_ref() else { return Err(wanted("a table")) };
-                for (key, value) in record {
-                    let read = match (key.get_ref().as_ref(), value.get_ref()) {
-                        ("redact", DeValue::Array(rules)) => {
-                            self.redact = rules.iter().map(|rule| read_rule(rule, fault)).collect::<Result<_, _>>()?;
-                            Ok(())
-                        }
-                        ("redact", _) => Err("`redact` must be a list, as in [\"email\", \"/REGEX/\"]".to_owned()),
-                        (unknown, _) => Err(unknown_key(unknown, ["redact"].into_iter())),
-                    };
-                    read.map_err(|message| fault(key.span().start, message))?;
+                if let Some((rules, offset)) = only("redact")? {
+                    let wanted = "`redact` must be a list, as in [\"email\", \"/REGEX/\"]";
+                    let rules = rules.get_ref().as_array().ok_or_else(|| places.fault(offset, wanted.to_owned()))?;
+                    self.redact = rules.iter().map(|rule| read_rule(rule, places)).collect::<Result<_, _>>()?;
                 }
             }
-            "serve" => {
-                let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;
-                self.serve = read(&value).map_err(|message| at(format!("[serve]: {message}")))?;
-            }
-            "skills" => {
-                let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;
-                self.skills = read(&value).map_err(|message| at(format!("[skills]: {message}")))?;
-            }
+            "serve" => self.serve = read(&written()).map_err(of_table)?,
+            "skills" => self.skills = read(&written()).map_err(of_table)?,
             "otel" => {
-                let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;
+                let value = written();
                 // With any value for a variable: keys and kinds are right or wrong whatever it is.
                 let shape = declaration::resolve_secrets(&value, &|_| Some(String::new()), &mut |_| {});
-                let checked = shape.and_then(|shape| read::<OtelOptions>(&shape));
-                checked.map_err(|message| at(format!("[otel]: {message}")))?;
-                let ConfigError::File { place, .. } = at(String::new()) else { return Ok(()) };
-                self.otel = Some((value, place));
+                shape.and_then(|shape| read::<OtelOptions>(&shape)).map_err(of_table)?;
+                self.otel = Some((value, places.place(offset)));
             }
             "classifier" => self.classifier = Some(text()?),
             "classifier_timeout" => self.classifier_timeout = Some(seconds()?),
@@ -245,39 +242,27 @@ impl FileConfig {
                 self.zone = Some(name);
             }
             "times_of_day" => {
-                let DeValue::Table(times) = value.get_ref() else { return Err(wanted("a table")) };
-                for (key, value) in times {
-                    let name = key.get_ref().as_ref();
-                    let set = set_time_of_day(&mut self.times_of_day, name, &to_json(value.get_ref()));
-                    set.map_err(|message| fault(key.span().start, message))?;
+                for (key, value) in members()? {
+                    let set = set_time_of_day(&mut self.times_of_day, key.get_ref(), &to_json(value.get_ref()));
+                    set.map_err(|message| places.fault(key.span().start, message))?;
                 }
             }
             "judge_votes" => self.judge_votes = u32::try_from(whole()?).ok().and_then(NonZeroU32::new),
             "mutants" => {
-                let DeValue::Table(keys) = value.get_ref() else { return Err(wanted("a table")) };
-                for (key, value) in keys {
-                    let (name, offset) = (key.get_ref().as_ref(), key.span().start);
-                    if name != "skip" {
-                        return Err(fault(offset, unknown_key(name, ["skip"].into_iter())));
-                    }
-                    self.skip_mutants(value, fault, offset)?;
+                if let Some((reasons, offset)) = only("skip")? {
+                    self.skip_mutants(reasons, places, offset)?;
                 }
             }
             "index" => {
-                let DeValue::Table(index) = value.get_ref() else { return Err(wanted("a table")) };
-                for (key, value) in index {
-                    let (name, offset) = (key.get_ref().as_ref(), key.span().start);
-                    if name != "extract" {
-                        return Err(fault(offset, unknown_key(name, ["extract"].into_iter())));
-                    }
-                    let DeValue::Table(commands) = value.get_ref() else {
-                        return Err(fault(offset, "`extract` must be a table of commands".to_owned()));
-                    };
-                    for (ending, command) in commands {
+                if let Some((commands, offset)) = only("extract")? {
+                    let wanted = "`extract` must be a table of commands";
+                    let commands = commands.get_ref().as_table();
+                    for (ending, command) in commands.ok_or_else(|| places.fault(offset, wanted.to_owned()))? {
                         let (name, offset) = (ending.get_ref().to_ascii_lowercase(), ending.span().start);
                         let command = command_of(command.get_ref()).ok_or_else(|| {
                             let example = r#"["pdftotext", "-layout", "{file}", "-"]"#;
-                            fault(offset, format!("`{name}` must be a command that names its file, as in {example}"))
+                            let message = format!("`{name}` must be a command that names its file, as in {example}");
+                            places.fault(offset, message)
                         })?;
                         self.extract.insert(name, command);
                     }
@@ -287,57 +272,45 @@ impl FileConfig {
             // A table of files that older versions have read.
             "embedded" => return Err(at(NO_WEIGHTS.to_owned())),
             "limits" => {
-                let DeValue::Table(limits) = value.get_ref() else { return Err(wanted("a table")) };
                 let mut scratch = Settings::default();
-                for (key, value) in limits {
-                    let name = key.get_ref().as_ref();
+                for (key, value) in members()? {
                     let json = to_json(value.get_ref());
-                    set_limit(&mut scratch, name, json.clone()).map_err(|message| fault(key.span().start, message))?;
-                    self.limits.push((name.to_owned(), json));
+                    let set = set_limit(&mut scratch, key.get_ref(), json.clone());
+                    set.map_err(|message| places.fault(key.span().start, message))?;
+                    self.limits.push((key.get_ref().to_string(), json));
                 }
             }
-            _ if declaration::declares(key) => self.declare(key, value, fault, offset),
+            _ if declaration::declares(key) => self.declare(key, value, places, offset),
             _ => return Err(at(unknown_key(key, KEYS.iter().copied()))),
         }
         Ok(())
     }
-}
 
-impl FileConfig {
     fn skip_mutants(
         &mut self,
         value: &Spanned<DeValue<'_>>,
-        fault: &dyn Fn(usize, String) -> ConfigError,
+        places: &Places<'_>,
         offset: usize,
     ) -> Result<(), ConfigError> {
-        let DeValue::Table(reasons) = value.get_ref() else {
-            let wanted = "`skip` must be a table, as in skip = {\"Pay:03 drop\" = \"REASON\"}";
-            return Err(fault(offset, wanted.to_owned()));
-        };
-        for (name, reason) in reasons {
+        let wanted = "`skip` must be a table, as in skip = {\"Pay:03 drop\" = \"REASON\"}";
+        let reasons = value.get_ref().as_table();
+        for (name, reason) in reasons.ok_or_else(|| places.fault(offset, wanted.to_owned()))? {
             let (name, offset) = (name.get_ref().to_string(), name.span().start);
             let reason = reason.get_ref().as_str().map(str::trim).filter(|reason| !reason.is_empty());
-            let reason = reason.ok_or_else(|| fault(offset, format!("`{name}` needs a reason, in quotes")))?;
-            let place = place_of(fault, offset);
+            let reason = reason.ok_or_else(|| places.fault(offset, format!("`{name}` needs a reason, in quotes")))?;
+            let place = places.place(offset);
             self.skipped_mutants.push(SkippedMutant { name, reason: reason.to_owned(), place });
         }
         Ok(())
     }
 
     /// Keeps what is declared with its line: of a table each key by itself.
-    fn declare(
-        &mut self,
-        key: &str,
-        value: &Spanned<DeValue<'_>>,
-        fault: &dyn Fn(usize, String) -> ConfigError,
-        offset: usize,
-    ) {
+    fn declare(&mut self, key: &str, value: &Spanned<DeValue<'_>>, places: &Places<'_>, offset: usize) {
         let mut add = |value: serde_json::Value, offset: usize| {
-            let place = place_of(fault, offset);
             self.declared.push(Written {
                 key: key.to_owned(),
                 value: serde_json::from_value(value).unwrap_or_default(),
-                place,
+                place: places.place(offset),
                 folder: self.path.parent().unwrap_or(Path::new("")).to_owned(),
                 source: Source::Operator,
             });
@@ -368,15 +341,27 @@ fn command_of(value: &DeValue<'_>) -> Option<Vec<String>> {
     words.iter().skip(1).any(|word| word.contains(FILE)).then_some(words)
 }
 
-/// Where something stands, for people.
-fn place_of(fault: &dyn Fn(usize, String) -> ConfigError, offset: usize) -> String {
-    if let ConfigError::File { place, .. } = fault(offset, String::new()) { place } else { String::new() }
+/// Where things stand in a file.
+struct Places<'p> {
+    path: &'p Path,
+    lines: LineIndex,
+}
+
+impl Places<'_> {
+    /// For people: `playhouse.toml:3`.
+    fn place(&self, offset: usize) -> String {
+        format!("{}:{}", self.path.display(), self.lines.line_column(offset).0)
+    }
+
+    fn fault(&self, offset: usize, message: String) -> ConfigError {
+        ConfigError::File { place: self.place(offset), message }
+    }
 }
 
 /// One item of `redact`.
-fn read_rule(rule: &Spanned<DeValue<'_>>, fault: &dyn Fn(usize, String) -> ConfigError) -> Result<Rule, ConfigError> {
+fn read_rule(rule: &Spanned<DeValue<'_>>, places: &Places<'_>) -> Result<Rule, ConfigError> {
     let written = rule.get_ref().as_str().ok_or_else(|| "write text in quotes".to_owned());
-    written.and_then(Rule::read).map_err(|message| fault(rule.span().start, format!("`redact`: {message}")))
+    written.and_then(Rule::read).map_err(|message| places.fault(rule.span().start, format!("`redact`: {message}")))
 }
 
 /// Settings of the machine that are no limits: they have keys of their own outside of `[limits]`.
@@ -418,19 +403,20 @@ pub fn limits_between(from: &Settings, to: &Settings) -> serde_json::Map<String,
 
 /// Sets one of the times that have a name in dataflow plans: `15:30`, `23:59:59`.
 fn set_time_of_day(times: &mut TimesOfDay, key: &str, value: &serde_json::Value) -> Result<(), String> {
-    const NAMES: [&str; 7] = ["morning", "midday", "afternoon", "evening", "night", "endofday", "closeofbusiness"];
-    let slot = match key {
-        "morning" => &mut times.morning,
-        "midday" => &mut times.midday,
-        "afternoon" => &mut times.afternoon,
-        "evening" => &mut times.evening,
-        "night" => &mut times.night,
-        "endofday" => &mut times.end_of_day,
-        "closeofbusiness" => &mut times.close_of_business,
-        _ => return Err(unknown_key(key, NAMES.into_iter())),
+    let mut slots = [
+        ("morning", &mut times.morning),
+        ("midday", &mut times.midday),
+        ("afternoon", &mut times.afternoon),
+        ("evening", &mut times.evening),
+        ("night", &mut times.night),
+        ("endofday", &mut times.end_of_day),
+        ("closeofbusiness", &mut times.close_of_business),
+    ];
+    let Some((_, slot)) = slots.iter_mut().find(|(name, _)| *name == key) else {
+        return Err(unknown_key(key, slots.iter().map(|(name, _)| *name)));
     };
     let time = value.as_str().and_then(|text| text.parse::<jiff::civil::Time>().ok());
-    *slot = time.ok_or_else(|| format!("`{key}` must be a time, as in \"15:30\" or \"23:59:59\""))?;
+    **slot = time.ok_or_else(|| format!("`{key}` must be a time, as in \"15:30\" or \"23:59:59\""))?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use ignore::overrides::OverrideBuilder;
 use ignore::{Error, WalkBuilder};
 
 /// All files anywhere below a folder, by their names' order. What is hidden, and what a `.gitignore` names, is left out;
@@ -15,4 +16,18 @@ pub(crate) fn files_below(folder: &Path) -> impl Iterator<Item = Result<PathBuf,
     let files = entries
         .filter(|entry| entry.as_ref().map_or(true, |entry| !entry.file_type().is_none_or(|kind| kind.is_dir())));
     files.map(|entry| entry.map(ignore::DirEntry::into_path))
+}
+
+/// Which files below a folder patterns mean, as in a `.gitignore`; without patterns all.
+///
+/// # Errors
+/// The pattern that cannot be read, and why.
+pub(crate) fn chosen(folder: &Path, patterns: &[String]) -> Result<impl Fn(&Path) -> bool + use<>, (String, Error)> {
+    let mut builder = OverrideBuilder::new(folder);
+    for pattern in patterns {
+        builder.add(pattern).map_err(|cause| (pattern.clone(), cause))?;
+    }
+    let chosen = builder.build().map_err(|cause| (patterns.join(" "), cause))?;
+    let are_all = patterns.is_empty();
+    Ok(move |file: &Path| are_all || chosen.matched(file, false).is_whitelist())
 }

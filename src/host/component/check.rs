@@ -2,7 +2,7 @@
 //! each with its path, so that a model can mend a call in one go.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::host::component::asset::AssetReference;
@@ -20,17 +20,20 @@ const MAX_FAULTS: usize = 50;
 pub(super) const MAX_TOLD: usize = 20;
 
 /// What is wrong with a value, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}")]
 pub struct Fault {
-    /// The way from the whole: `param.rows[1].id`, `response.ok`.
+    /// The way from the whole: `param.rows[1].id`, `response.ok`. Of the arguments of a call the parameter's name comes
+    /// first, also if it is missing or there is none of the name.
     pub path: String,
-    /// What is wrong, in lower case without a full stop.
+    /// What is wrong, in words that go on after the path: `must be int, not str`.
     pub message: String,
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
+impl Fault {
+    /// This is wrong there.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Fault {
+        Fault { path: path.into(), message: message.into() }
     }
 }
 
@@ -54,7 +57,7 @@ pub(super) fn check(description: &Description, value: Option<&Value>, shared: &S
     checker.described(description, value, &mut faults, 0);
     let Faults { mut list, n_more, .. } = faults;
     if n_more > 0 {
-        list.push(Fault { path: path.to_owned(), message: format!("{n_more} more faults are not listed") });
+        list.push(Fault::new(path, format!("{n_more} more faults are not listed")));
     }
     list
 }
@@ -81,7 +84,7 @@ impl Faults {
 
     fn add(&mut self, message: impl FnOnce() -> String) {
         if self.list.len() < self.max {
-            self.list.push(Fault { path: self.path.clone(), message: message() });
+            self.list.push(Fault::new(&*self.path, message()));
         } else {
             self.n_more += 1;
         }
@@ -234,11 +237,10 @@ impl Checker<'_> {
             });
         }
         if self.side == Side::Parameter && !members.is_empty() {
-            let known: HashMap<&str, ()> = fields.iter().map(|field| (&*field.name, ())).collect();
-            for key in members.keys().filter(|key| !known.contains_key(&***key)) {
+            let known: HashSet<&str> = fields.iter().map(|field| &*field.name).collect();
+            for key in members.keys().filter(|key| !known.contains(&***key)) {
                 let unknown = || {
-                    let names: Vec<&str> = fields.iter().map(|field| &*field.name).take(MAX_TOLD).collect();
-                    let there = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+                    let there = names(fields).unwrap_or_else(|| "nothing".to_owned());
                     format!("is not known here; there is {there}")
                 };
                 faults.below(&Member(key), |faults| faults.add(unknown));
@@ -294,10 +296,15 @@ fn is_of_simple(value: &Value, ty: &DataType) -> bool {
     }
 }
 
+/// What the members of an object are called; none: it has none.
+fn names(fields: &[Field]) -> Option<String> {
+    let names: Vec<&str> = fields.iter().map(|field| &*field.name).take(MAX_TOLD).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
 fn mismatch(ty: &DataType, value: &Value) -> String {
     let wanted = if let DataType::Object(fields) = ty {
-        let names: Vec<&str> = fields.iter().map(|field| &*field.name).take(MAX_TOLD).collect();
-        if names.is_empty() { "an empty object".to_owned() } else { format!("an object with {}", names.join(", ")) }
+        names(fields).map_or_else(|| "an empty object".to_owned(), |names| format!("an object with {names}"))
     } else if matches!(ty, DataType::List(element) if matches!(**element, DataType::Object(_))) {
         "a list of objects".to_owned()
     } else {

@@ -12,9 +12,10 @@ use crate::diagnostic::Diagnostic;
 use crate::host::component::check::{Fault, MAX_TOLD, Side, check};
 use crate::host::component::findings::{Findings, MAX_NESTING, head, kind};
 use crate::host::component::identity::{Identity, bad_part, scalar_text};
-use crate::host::component::read::{self, Members};
+use crate::host::component::read::{self, Members, one_of};
 use crate::host::component::read_types::TypeReader;
 use crate::host::component::types::{Description, SharedTypes};
+use crate::host::keys::time_of;
 use crate::lang::expr::scan_name;
 use crate::lang::source::yaml::{self, Node, NodeKind};
 use crate::span::{FileId, Span};
@@ -75,6 +76,23 @@ pub struct Setup {
     pub package: Arc<str>,
     /// What else is written there.
     pub rest: Map,
+}
+
+impl Setup {
+    /// What `command` says that is to be run: a list, or the program alone; none: nothing. A fault names `script` as an
+    /// example.
+    pub(crate) fn command(&self, script: &str) -> Result<Option<Vec<String>>, String> {
+        let words = match self.rest.get("command") {
+            None => return Ok(None),
+            Some(Value::List(words)) => &words[..],
+            Some(word @ Value::Str(text)) if text.split_whitespace().count() == 1 => std::slice::from_ref(word),
+            Some(_) => return Err(format!("`setup.command` must be a list, as in [python3, {script}]")),
+        };
+        let words: Option<Vec<String>> = words.iter().map(|word| Some(scalar_text(word)?.to_string())).collect();
+        let words =
+            words.ok_or_else(|| format!("`setup.command` must be a list of texts, as in [python3, {script}]"))?;
+        Ok(Some(words).filter(|words| !words.is_empty()))
+    }
 }
 
 /// One command of a plugin. Its effect, approval, time-out and concurrency are ours and optional.
@@ -167,7 +185,7 @@ impl ComponentConfig {
             let is_nothing = |param: &Value| *param == Value::Null || param.as_map().is_some_and(Map::is_empty);
             let is_nothing = param.is_none_or(is_nothing);
             let message = format!("`{}` takes no parameter", command.name);
-            return if is_nothing { Vec::new() } else { vec![Fault { path: "param".to_owned(), message }] };
+            return if is_nothing { Vec::new() } else { vec![Fault::new("param", message)] };
         };
         check(description, param, &self.types, Side::Parameter)
     }
@@ -188,7 +206,7 @@ impl ComponentConfig {
             let names: Vec<String> =
                 self.commands.iter().take(MAX_TOLD).map(|command| format!("`{}`", command.name)).collect();
             let message = format!("there is no command `{name}`; the commands are {}", names.join(", "));
-            Fault { path: "command".to_owned(), message }
+            Fault::new("command", message)
         })
     }
 }
@@ -344,8 +362,8 @@ fn command(mut members: Members<'_>, types: &mut TypeReader<'_>) -> Command {
     types.in_parameter = false;
     let response = members.get("response").and_then(|node| types.description(node, "`response`"));
     let findings = &mut *types.findings;
-    let effect = members.word("effect", &EFFECTS, findings).unwrap_or(EffectClass::Write);
-    let approval = members.word("approval", &APPROVALS, findings).unwrap_or_default();
+    let effect = members.get("effect").and_then(|node| one_of(node, "effect", &EFFECTS, findings));
+    let approval = members.get("approval").and_then(|node| one_of(node, "approval", &APPROVALS, findings));
     let timeout = members.get("timeout").and_then(|node| seconds(node, findings));
     let concurrency = members.get("concurrency").and_then(|node| count(node, findings));
     let extra = members.rest(&[], findings);
@@ -354,8 +372,8 @@ fn command(mut members: Members<'_>, types: &mut TypeReader<'_>) -> Command {
         description,
         parameter,
         response,
-        effect,
-        approval,
+        effect: effect.unwrap_or(EffectClass::Write),
+        approval: approval.unwrap_or_default(),
         timeout,
         concurrency,
         extra,
@@ -363,17 +381,11 @@ fn command(mut members: Members<'_>, types: &mut TypeReader<'_>) -> Command {
 }
 
 fn seconds(node: &Node, findings: &mut Findings) -> Option<Duration> {
-    let number = match node.scalar().map(yaml::Scalar::core_value) {
-        #[allow(clippy::cast_precision_loss, reason = "nobody waits for so long")]
-        Some(Value::Int(seconds)) => Some(seconds as f64),
-        Some(Value::Float(seconds)) => Some(seconds),
-        Some(Value::Null | Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Map(_)) | None => None,
-    };
-    let number = number.filter(|seconds| *seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    if number.is_none() {
+    let time = node.scalar().and_then(|scalar| time_of(&scalar.core_value()));
+    if time.is_none() {
         findings.error("config-wrong-kind", head(node), "`timeout` must be a number of seconds above 0");
     }
-    number
+    time
 }
 
 fn count(node: &Node, findings: &mut Findings) -> Option<NonZeroUsize> {

@@ -8,6 +8,7 @@ use cap_std::fs::Dir;
 
 use crate::host::component::config::Info;
 use crate::host::component::identity::bad_part;
+use crate::host::component::paths::leads_out;
 
 /// Longer prompts would fill any model's context, in bytes.
 const MAX_PROMPT: u64 = 1 << 20;
@@ -54,7 +55,7 @@ fn read(folder: &Dir, key: &str, path: &str) -> Result<Arc<str>, String> {
     let told = |cause: io::Error| {
         if cause.kind() == io::ErrorKind::NotFound {
             fault("there is no such file in the component's folder")
-        } else if cause.kind() == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() {
+        } else if leads_out(&cause) {
             fault("that is outside the component's folder; write a path relative to it")
         } else {
             fault(&format!("it cannot be read: {cause}"))

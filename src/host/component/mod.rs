@@ -34,7 +34,7 @@ pub mod paths;
 
 pub mod schema;
 
-mod signature;
+pub(crate) mod signature;
 
 mod type_text;
 

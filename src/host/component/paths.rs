@@ -8,6 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use cap_std::fs::DirEntry;
+
 /// More links on one way are a circle.
 const MAX_LINKS: usize = 40;
 
@@ -29,6 +31,29 @@ pub enum PathRefused {
     /// It cannot be followed.
     #[error("it cannot be followed: {0}")]
     Io(#[from] io::Error),
+}
+
+/// Whether this is cap-std's answer to whatever would leave a folder.
+pub(crate) fn leads_out(cause: &io::Error) -> bool {
+    cause.kind() == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none()
+}
+
+/// Why something cannot be done with a path below `folder`, in words for the program's model.
+pub(crate) fn explain(action: &str, path: &str, folder: &str, cause: &io::Error) -> String {
+    let why = if cause.kind() == io::ErrorKind::NotFound {
+        "there is no such file or folder".to_owned()
+    } else if leads_out(cause) {
+        format!("it is outside {folder}; paths are relative to that folder")
+    } else {
+        cause.to_string()
+    };
+    format!("cannot {action} `{path}`: {why}")
+}
+
+/// An entry of a folder as it is listed: the name of a folder ends in `/`.
+pub(crate) fn listed(entry: &DirEntry) -> String {
+    let mark = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };
+    entry.file_name().to_string_lossy().into_owned() + mark
 }
 
 /// Resolves `path`, relative to `root` or absolute, and gives what is left of it below `root`: no `..`, no links, empty

@@ -129,17 +129,6 @@ impl<'a> Members<'a> {
         Map::new()
     }
 
-    /// One of some words.
-    pub(super) fn word<T: Copy>(
-        &mut self,
-        key: &'static str,
-        words: &[(&str, T)],
-        findings: &mut Findings,
-    ) -> Option<T> {
-        let node = self.get(key)?;
-        one_of(node, key, words, findings)
-    }
-
     /// What nobody asked for. Keys that are nearly one of `known`, or of those asked for, are findings; so is what is
     /// missing.
     pub(super) fn rest(mut self, known: &[&'static str], findings: &mut Findings) -> Map {

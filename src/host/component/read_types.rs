@@ -92,11 +92,8 @@ impl<'f> TypeReader<'f> {
         let optional = members.truth("optional", self.findings);
         let asset_reference = members.truth("asset_ref_acceptable", self.findings);
         if required.is_some() && required == optional {
-            let message = if required == Some(true) {
-                "`required: true` and `optional: true` contradict each other; it may be absent"
-            } else {
-                "`required: false` and `optional: false` contradict each other; it may be absent"
-            };
+            let both = required == Some(true);
+            let message = format!("`required: {both}` and `optional: {both}` contradict each other; it may be absent");
             let span = members.entry("optional").map_or(members.span(), |(_, span)| span);
             self.findings.warning_with("config-contradiction", span, message, "remove one of them");
         }
@@ -158,15 +155,7 @@ impl<'f> TypeReader<'f> {
         }
         let sources: Vec<(&str, Origin)> =
             Origin::ALL.names().filter_map(|name| Some((name, Origin::named(name)?))).collect();
-        let mut accepted: Option<Origin> = None;
-        for item in items {
-            let origin = one_of(item, "accepts", &sources, self.findings);
-            accepted = match (accepted, origin) {
-                (Some(before), Some(origin)) => Some(before.with(origin)),
-                (before, origin) => before.or(origin),
-            };
-        }
-        accepted
+        items.iter().filter_map(|item| one_of(item, "accepts", &sources, self.findings)).reduce(Origin::with)
     }
 
     /// A value where a type is known: where text is wanted, `1.10` is text.
@@ -234,12 +223,8 @@ impl<'f> TypeReader<'f> {
             }
             if value.is_null() {
                 let message = format!("nothing describes `{key}`");
-                self.findings.error_with(
-                    "config-missing-key",
-                    key_span,
-                    message,
-                    "write its type below it: `type: string`",
-                );
+                let note = "write its type below it: `type: string`";
+                self.findings.error_with("config-missing-key", key_span, message, note);
             } else if let Some(description) = self.description(value, "a member of a type") {
                 fields.push(Field { name: key.into(), description });
             }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::Dir;
 
 use crate::host::component::identity::{Identity, bad_part};
-use crate::host::component::paths::RUNTIME;
+use crate::host::component::paths::{RUNTIME, leads_out};
 
 /// A component has at most so many files of configuration.
 const MAX_FILES: usize = 1_000;
@@ -193,8 +193,7 @@ fn copy(source: &Dir, directory: &Dir, from: &Path, to: &Path, n_left: u64) -> R
 }
 
 fn told(cause: &io::Error) -> String {
-    if cause.kind() == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() {
-        // cap-std's answer to whatever would leave the folder.
+    if leads_out(cause) {
         "it is a link that leads out of the component's folder".to_owned()
     } else {
         cause.to_string()

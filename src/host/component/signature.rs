@@ -9,7 +9,7 @@ use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::Value;
 
 /// The one parameter of a command that takes no object.
-pub(super) const WHOLE_PARAMETER: &str = "param";
+pub(crate) const WHOLE: &str = "param";
 
 /// So many values of an `enum` are told.
 const MAX_TOLD: usize = 12;
@@ -25,7 +25,7 @@ impl Command {
                     let is_needed = description.required;
                     fields.iter().map(|field| parameter(&field.name, &field.description, is_needed)).collect()
                 }
-                None => vec![parameter(&WHOLE_PARAMETER.into(), description, true)],
+                None => vec![parameter(&WHOLE.into(), description, true)],
             },
         };
         Signature {

@@ -118,14 +118,8 @@ impl fmt::Display for DataType {
                 write!(f, "Optional[{}]", alternatives[0])
             }
             DataType::Union(alternatives) => {
-                f.write_str("Union[")?;
-                for (index, alternative) in alternatives.iter().enumerate() {
-                    if index > 0 {
-                        f.write_str(", ")?;
-                    }
-                    write!(f, "{alternative}")?;
-                }
-                f.write_str("]")
+                let alternatives: Vec<String> = alternatives.iter().map(ToString::to_string).collect();
+                write!(f, "Union[{}]", alternatives.join(", "))
             }
             DataType::Shared(name) | DataType::Host(name) => f.write_str(name),
         }

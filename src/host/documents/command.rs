@@ -8,7 +8,7 @@ use crate::host::child::FILE;
 use crate::host::documents::chunk::{Chunk, paragraphs};
 use crate::host::documents::extract::Extract;
 use crate::host::sandbox::policy::{Limits, Policy};
-use crate::host::sandbox::{Available, Ended, Finished, Sandbox};
+use crate::host::sandbox::{Ended, Finished, Job, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::host::text::shorten;
 
@@ -94,14 +94,9 @@ pub(super) fn extracted(
 /// Whoever waits for it may be a part of a runtime, so it has one on a thread of its own.
 fn run(commands: &Extractors, words: &[String], policy: &Policy) -> Result<Finished, String> {
     let (sandbox, secrets) = (&commands.sandbox, Secrets::default());
-    let running = async {
-        match sandbox.available() {
-            Available::Unconfined(_) if sandbox.is_waived() => {
-                sandbox.run_unconfined(words, policy, &[], &secrets).await
-            }
-            Available::Confined(_) | Available::Unconfined(_) => sandbox.run(words, policy, &[], &secrets).await,
-        }
-    };
+    let job = Job { command: words, policy, variables: &[], secrets: &secrets };
+    let running =
+        async { if sandbox.is_waived() { sandbox.run_unconfined(job).await } else { sandbox.run(job).await } };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|cause| cause.to_string())?;
     let ran = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(running)).join());

@@ -147,7 +147,7 @@ impl Index {
                     UNION SELECT id FROM triple WHERE object_key IN ({marks})
                 ) ORDER BY path, line, triple.id"
             );
-            let edge = |row: &rusqlite::Row<'_>| {
+            let found = self.rows(&sql, params_from_iter(keys.iter().chain(keys)), |row| {
                 let (path, line): (String, u64) = (row.get(7)?, row.get(8)?);
                 let source = source(&path, (line, line), row.get(9)?);
                 let relationship =
@@ -159,10 +159,6 @@ impl Index {
                     object_key: row.get(3)?,
                     relationship,
                 })
-            };
-            let found: Vec<Edge> = self.run(|connection| {
-                let mut statement = connection.prepare(&sql)?;
-                statement.query_map(params_from_iter(keys.iter().chain(keys)), edge)?.collect()
             })?;
             edges.extend(found);
         }

@@ -33,7 +33,7 @@ pub mod write;
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row};
 use serde::Serialize;
 
 use crate::host::documents::command::Extractors;
@@ -70,6 +70,15 @@ pub struct IndexError {
 }
 
 impl IndexError {
+    fn new(
+        path: impl Into<String>,
+        fault: IndexFault,
+        cause: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> IndexError {
+        IndexError { path: path.into(), fault, cause: cause.into(), advice: advice.into() }
+    }
+
     /// What went wrong, and where.
     pub fn what(&self) -> String {
         format!("{}: {} ({})", self.path, self.cause, <&str>::from(self.fault))
@@ -137,20 +146,17 @@ impl Index {
     /// # Errors
     /// The folder is not there.
     pub fn in_memory(folder: &Path) -> Result<Index, IndexError> {
-        let index = |connection, folder| Index {
-            connection,
-            path: None,
-            folder,
-            vectors: None,
-            commands: Extractors::default(),
-        };
         let folder = real(folder)?;
         let opened = Connection::open_in_memory().and_then(|connection| {
             schema::make(&connection)?;
             Ok(connection)
         });
-        let shown = folder.display().to_string();
-        opened.map(|connection| index(connection, folder)).map_err(|cause| fault(&shown, &cause))
+        let connection = opened.map_err(|cause| fault(&folder.display().to_string(), &cause))?;
+        Ok(Index::on(connection, None, folder))
+    }
+
+    fn on(connection: Connection, path: Option<PathBuf>, folder: PathBuf) -> Index {
+        Index { connection, path, folder, vectors: None, commands: Extractors::default() }
     }
 
     /// Uses these commands to turn other files into text.
@@ -196,24 +202,16 @@ impl Index {
     pub fn documents(&self) -> Result<Vec<Document>, IndexError> {
         let sql = "SELECT path, title, (SELECT count(*) FROM chunk WHERE document = document.id),
             (SELECT count(*) FROM triple WHERE document = document.id) FROM document ORDER BY path";
-        self.run(|connection| {
-            let mut statement = connection.prepare(sql)?;
-            let document = |row: &rusqlite::Row<'_>| {
-                Ok(Document { path: row.get(0)?, title: row.get(1)?, chunks: row.get(2)?, facts: row.get(3)? })
-            };
-            statement.query_map([], document)?.collect()
+        self.rows(sql, [], |row| {
+            Ok(Document { path: row.get(0)?, title: row.get(1)?, chunks: row.get(2)?, facts: row.get(3)? })
         })
     }
 
     fn roots(&self) -> Result<Vec<Root>, IndexError> {
-        self.run(|connection| {
-            let mut statement = connection.prepare("SELECT path, include, deleted FROM root ORDER BY path")?;
-            let root = |row: &rusqlite::Row<'_>| {
-                let include: String = row.get(1)?;
-                let include = include.lines().map(str::to_owned).collect();
-                Ok(Root { path: row.get(0)?, include, deleted: row.get(2)? })
-            };
-            statement.query_map([], root)?.collect()
+        self.rows("SELECT path, include, deleted FROM root ORDER BY path", [], |row| {
+            let include: String = row.get(1)?;
+            let include = include.lines().map(str::to_owned).collect();
+            Ok(Root { path: row.get(0)?, include, deleted: row.get(2)? })
         })
     }
 
@@ -226,42 +224,45 @@ impl Index {
     fn run<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, IndexError> {
         work(&self.connection).map_err(|cause| fault(&self.shown(), &cause))
     }
+
+    /// All rows of a statement.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, IndexError> {
+        self.run(|connection| connection.prepare(sql)?.query_map(values, row)?.collect())
+    }
 }
 
 /// What SQLite says of an index, in our words.
 fn fault(path: &str, cause: &rusqlite::Error) -> IndexError {
-    let error = |fault, cause: String, advice: &str| IndexError {
-        path: path.to_owned(),
-        fault,
-        cause,
-        advice: advice.to_owned(),
-    };
-    match cause.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => error(
+    let (fault, cause, advice) = match cause.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             IndexFault::IndexLocked,
             "another process writes this index".to_owned(),
             "wait until it is done, or stop it, then try again",
         ),
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => error(
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => (
             IndexFault::IndexUnreadable,
             format!("this is not an index, or it is damaged: {cause}"),
             "name another file with --index; a damaged index can be removed and built again",
         ),
-        _ => error(
+        _ => (
             IndexFault::IndexUnreadable,
             format!("the index cannot be used: {cause}"),
             "check the file's permissions and the space on its disk",
         ),
-    }
+    };
+    IndexError::new(path, fault, cause, advice)
 }
 
 /// A folder without links.
 fn real(folder: &Path) -> Result<PathBuf, IndexError> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    folder.canonicalize().map_err(|cause| IndexError {
-        path: folder.display().to_string(),
-        fault: IndexFault::IndexMissing,
-        cause: format!("this folder cannot be opened: {cause}"),
-        advice: "check the path".to_owned(),
+    folder.canonicalize().map_err(|cause| {
+        let cause = format!("this folder cannot be opened: {cause}");
+        IndexError::new(folder.display().to_string(), IndexFault::IndexMissing, cause, "check the path")
     })
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::host::documents::command::Extractors;
 use crate::host::documents::{Index, IndexError, IndexFault, fault, real};
 
 /// What stands in the header of an index (`phdx`), so that no other database is taken for one.
@@ -85,12 +84,8 @@ impl Index {
         if path.exists() {
             return Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
         }
-        Err(IndexError {
-            path: path.display().to_string(),
-            fault: IndexFault::IndexMissing,
-            cause: "there is no index".to_owned(),
-            advice: "make it with `playhouse index add FOLDER`, or name another one with --index".to_owned(),
-        })
+        let advice = "make it with `playhouse index add FOLDER`, or name another one with --index";
+        Err(IndexError::new(path.display().to_string(), IndexFault::IndexMissing, "there is no index", advice))
     }
 
     /// Opens an index to change it.
@@ -110,17 +105,15 @@ impl Index {
         if path.exists() {
             return Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
         }
-        let shown = path.display().to_string();
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         // SQLite gives its other files the rights of this one.
-        options.open(path).map_err(|cause| IndexError {
-            path: shown.clone(),
-            fault: IndexFault::IndexUnreadable,
-            cause: format!("the index cannot be made: {cause}"),
-            advice: "name a file in an existing folder with --index".to_owned(),
+        options.open(path).map_err(|cause| {
+            let cause = format!("the index cannot be made: {cause}");
+            let advice = "name a file in an existing folder with --index";
+            IndexError::new(path.display().to_string(), IndexFault::IndexUnreadable, cause, advice)
         })?;
         Index::open_as(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
@@ -144,30 +137,27 @@ impl Index {
                 made.map_err(error)?;
             }
         }
-        let refuse = |fault, cause: String, advice: &str| {
-            Err(IndexError { path: shown.clone(), fault, cause, advice: advice.to_owned() })
-        };
-        match state {
+        let (fault, cause, advice) = match state {
             (APPLICATION_ID, VERSION) => {
                 connection.pragma_update(None, "synchronous", "NORMAL").map_err(error)?;
-                let path = Some(path.to_owned());
-                Ok(Index { connection, path, folder, vectors: None, commands: Extractors::default() })
+                return Ok(Index::on(connection, Some(path.to_owned()), folder));
             }
-            (APPLICATION_ID, older) if older < VERSION => refuse(
+            (APPLICATION_ID, older) if older < VERSION => (
                 IndexFault::IndexUnreadable,
                 format!("its format is {older}, from an older Playhouse"),
                 "remove it and add its documents again",
             ),
-            (APPLICATION_ID, newer) => refuse(
+            (APPLICATION_ID, newer) => (
                 IndexFault::IndexNewer,
                 format!("its format is {newer}, and this Playhouse reads {VERSION}"),
                 "use a newer playhouse, or remove it and add its documents again",
             ),
-            _ => refuse(
+            _ => (
                 IndexFault::IndexUnreadable,
                 "this file is not an index of documents".to_owned(),
                 "name another file with --index",
             ),
-        }
+        };
+        Err(IndexError::new(shown, fault, cause, advice))
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use crate::host::documents::schema::WORDS;
 use crate::host::documents::vectors::Vectors;
-use crate::host::documents::words::{identifier_parts, wanted};
+use crate::host::documents::words::{identifier_parts, share_a_stem, wanted, words};
 use crate::host::documents::{Index, IndexError, IndexFault};
 
 /// The length of the lists that are made one.
@@ -105,12 +106,7 @@ impl Index {
 
     /// Chunks that hold words of a question, the best first.
     fn by_words(&self, question: &str) -> Result<Vec<i64>, IndexError> {
-        let Some(words) = any_of(question) else { return Ok(Vec::new()) };
-        self.run(|connection| {
-            let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2";
-            let mut statement = connection.prepare(sql)?;
-            statement.query_map(params![words, N_CANDIDATES], |row| row.get(0))?.collect()
-        })
+        self.run(|connection| matches(connection, question, N_CANDIDATES))
     }
 
     fn by_vector(&mut self, vector: &[f32]) -> Result<Vec<(i64, f32)>, IndexError> {
@@ -142,11 +138,7 @@ impl Index {
     /// The index cannot be read.
     pub fn matched_words(&self, question: &str, hit: &Hit) -> Vec<String> {
         let text = [&hit.title, " ", &hit.heading, " ", &hit.content].concat();
-        let stems = |word: &String| {
-            let text = super::words::words(&text).chain(super::words::identifier_parts(&text));
-            let mut text = text.filter(|other| super::words::share_a_stem(word, other));
-            text.next().is_some()
-        };
+        let stems = |word: &String| words(&text).chain(identifier_parts(&text)).any(|other| share_a_stem(word, &other));
         wanted(question).into_iter().filter(stems).collect()
     }
 
@@ -177,11 +169,9 @@ impl Index {
     /// # Errors
     /// There is no such part.
     pub fn read(&self, named: &str, before: usize, after: usize) -> Result<Excerpt, IndexError> {
-        let missing = |cause: String| IndexError {
-            path: named.to_owned(),
-            fault: IndexFault::IndexMissing,
-            cause,
-            advice: "name a source as a search returns it, such as docs/refunds.md:12-40".to_owned(),
+        let missing = |cause: String| {
+            let advice = "name a source as a search returns it, such as docs/refunds.md:12-40";
+            IndexError::new(named, IndexFault::IndexMissing, cause, advice)
         };
         let wanted = Source::read(named);
         let document: Option<(i64, String, String, bool)> = self.run(|connection| {
@@ -194,11 +184,9 @@ impl Index {
         };
         // A file may be called like a place in another one.
         let lines = if path == named { None } else { wanted.lines };
-        let chunks: Vec<(u64, u64, String)> = self.run(|connection| {
-            let sql = "SELECT first, last, content FROM chunk WHERE document = ?1 ORDER BY id";
-            let mut statement = connection.prepare(sql)?;
-            statement.query_map([document], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
-        })?;
+        let sql = "SELECT first, last, content FROM chunk WHERE document = ?1 ORDER BY id";
+        let chunks: Vec<(u64, u64, String)> =
+            self.rows(sql, [document], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let is_named =
             |(first, last, _): &(u64, u64, String)| lines.is_none_or(|(from, to)| *first <= to && *last >= from);
         let first = chunks.iter().position(is_named);
@@ -252,11 +240,15 @@ impl<'s> Source<'s> {
     }
 }
 
-/// A question in SQLite's language: any of its words. None: it has none.
-fn any_of(question: &str) -> Option<String> {
-    // Words are letters and digits, so nothing of the question is read as that language.
+/// The numbers of what holds any of a question's words in the table `words`, the best first, up to `top`.
+fn matches<T: FromSql>(connection: &Connection, question: &str, top: usize) -> rusqlite::Result<Vec<T>> {
+    // Words are letters and digits, so nothing of the question is read as a part of SQLite's language.
     let words: Vec<String> = wanted(question).iter().map(|word| format!("\"{word}\"")).collect();
-    (!words.is_empty()).then(|| words.join(" OR "))
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut find = connection.prepare("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2")?;
+    find.query_map(params![words.join(" OR "), top], |row| row.get(0))?.collect()
 }
 
 /// Those of some texts that hold words of a question, by their places among them, the best first, up to `top`.
@@ -264,13 +256,11 @@ fn any_of(question: &str) -> Option<String> {
 /// # Errors
 /// SQLite cannot.
 pub(crate) fn best_of(question: &str, texts: &[String], top: usize) -> rusqlite::Result<Vec<usize>> {
-    let Some(words) = any_of(question) else { return Ok(Vec::new()) };
     let connection = Connection::open_in_memory()?;
     connection.execute_batch(WORDS)?;
     let mut add = connection.prepare("INSERT INTO words (rowid, text, parts) VALUES (?1, ?2, ?3)")?;
     for (index, text) in texts.iter().enumerate() {
         add.execute(params![index, text, identifier_parts(text).join(" ")])?;
     }
-    let mut find = connection.prepare("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2")?;
-    find.query_map(params![words, top], |row| row.get(0))?.collect()
+    matches(&connection, question, top)
 }

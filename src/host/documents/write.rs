@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use ignore::overrides::{Override, OverrideBuilder};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
 use crate::host::documents::command::{command_of, extracted, of_pages};
@@ -15,7 +14,7 @@ use crate::host::documents::vectors::Numbers;
 use crate::host::documents::words::{identifier_parts, key};
 use crate::host::documents::{Index, IndexError, IndexFault, Root, fault, real};
 use crate::host::program::plain;
-use crate::host::walk::files_below;
+use crate::host::walk::{chosen, files_below};
 
 /// Bytes that a document has at most.
 const MAX_BYTES: u64 = 10 << 20;
@@ -107,12 +106,9 @@ impl Index {
         let below: Vec<String> = paths.into_iter().filter(|path| is_below(path, &named)).collect();
         let roots = self.roots()?;
         if below.is_empty() && !roots.iter().any(|root| root.path == named) {
-            return Err(IndexError {
-                path: path.display().to_string(),
-                fault: IndexFault::IndexMissing,
-                cause: format!("{} has no document at this path or below it", self.shown()),
-                advice: "`playhouse index list` names them".to_owned(),
-            });
+            let cause = format!("{} has no document at this path or below it", self.shown());
+            let advice = "`playhouse index list` names them";
+            return Err(IndexError::new(path.display().to_string(), IndexFault::IndexMissing, cause, advice));
         }
         self.change(|connection| {
             below.iter().try_for_each(|path| remove(connection, path))?;
@@ -133,7 +129,7 @@ impl Index {
         let deleted: Vec<String> =
             self.roots()?.into_iter().filter(|root| root.deleted).map(|root| root.path).collect();
         for root in roots {
-            let wanted = patterns(&self.folder, &root.include)?;
+            let is_wanted = wanted(&self.folder, &root.include)?;
             let start = self.folder.join(&root.path);
             for file in files_below(&start) {
                 let file = match file {
@@ -148,8 +144,7 @@ impl Index {
                     update.unreadable.push((inside.display().to_string(), "its name is not text".to_owned()));
                     continue;
                 };
-                let is_unwanted = wanted.as_ref().is_some_and(|wanted| !wanted.matched(&file, false).is_whitelist());
-                if is_unwanted || self.is_own(&file) || deleted.iter().any(|path| is_below(&name, path)) {
+                if !is_wanted(&file) || self.is_own(&file) || deleted.iter().any(|path| is_below(&name, path)) {
                     continue;
                 }
                 if seen.insert(name.clone()) {
@@ -162,9 +157,7 @@ impl Index {
             .into_iter()
             .filter(|path| !seen.contains(path) && roots.iter().any(|root| is_below(path, &root.path)));
         for path in gone.collect::<Vec<_>>() {
-            self.change(|connection| remove(connection, &path))?;
-            update.removed += 1;
-            told(&format!("removed {path}"));
+            self.forget(&path, &mut update, told)?;
         }
         Ok(update)
     }
@@ -184,30 +177,18 @@ impl Index {
         update: &mut Update,
         told: &mut dyn FnMut(&str),
     ) -> Result<(), IndexError> {
-        let sql = "SELECT size, modified, hash FROM document WHERE path = ?1";
-        let known: Option<(Stamp, Vec<u8>)> = self.run(|connection| {
-            let mut statement = connection.prepare(sql)?;
-            let row = |row: &rusqlite::Row<'_>| Ok((Stamp { size: row.get(0)?, modified: row.get(1)? }, row.get(2)?));
-            statement.query_row([name], row).optional()
-        })?;
+        let known = self.kept(name)?;
         let stamp = match self.stamp(file) {
             Ok(Some(stamp)) => stamp,
-            Ok(None) => {
-                update.left_out += 1;
-                return self.forget(name, known.is_some(), update, told);
-            }
-            Err(cause) => {
-                update.unreadable.push((name.to_owned(), cause.to_string()));
-                return self.forget(name, known.is_some(), update, told);
-            }
+            Ok(None) => return self.pass_over(name, None, update, told),
+            Err(cause) => return self.pass_over(name, Some(cause.to_string()), update, told),
         };
         if known.as_ref().is_some_and(|(known, _)| *known == stamp) {
             update.unchanged += 1;
             return Ok(());
         }
         let command = command_of(&self.commands, name).map(<[String]>::to_vec);
-        let read = std::fs::read(file).map_err(|cause| cause.to_string());
-        let bytes = match read {
+        let bytes = match std::fs::read(file) {
             Ok(bytes) if command.is_some() => bytes,
             Ok(_) if self.is_paged(name)? => {
                 // Whoever asks for this has no command: what another one has made of it stays, and is stale.
@@ -215,14 +196,10 @@ impl Index {
                 return Ok(());
             }
             Ok(bytes) if bytes[..bytes.len().min(BEGINNING)].contains(&0) => {
-                update.left_out += 1;
-                return self.forget(name, known.is_some(), update, told);
+                return self.pass_over(name, None, update, told);
             }
             Ok(bytes) => bytes,
-            Err(cause) => {
-                update.unreadable.push((name.to_owned(), cause));
-                return self.forget(name, known.is_some(), update, told);
-            }
+            Err(cause) => return self.pass_over(name, Some(cause.to_string()), update, told),
         };
         let hash = Sha256::digest(&bytes).to_vec();
         if known.as_ref().is_some_and(|(_, known)| *known == hash) {
@@ -246,18 +223,13 @@ impl Index {
                     remove(connection, name)?;
                     insert(connection, name, (stamp, &hash, is_paged), &extract)
                 })?;
-                if known.is_some() {
-                    update.changed += 1
-                } else {
-                    update.added += 1
-                }
-                told(&format!("{} {name}", if known.is_some() { "changed" } else { "added" }));
+                let (count, done) =
+                    if known.is_some() { (&mut update.changed, "changed") } else { (&mut update.added, "added") };
+                *count += 1;
+                told(&format!("{done} {name}"));
                 Ok(())
             }
-            Err(cause) => {
-                update.unreadable.push((name.to_owned(), cause));
-                self.forget(name, known.is_some(), update, told)
-            }
+            Err(cause) => self.pass_over(name, Some(cause), update, told),
         }
     }
 
@@ -268,20 +240,36 @@ impl Index {
         Ok(paged.unwrap_or(false))
     }
 
-    /// What was kept of a file that is no document any more.
-    fn forget(
+    /// A file that is left out, or that cannot be read, and why: what was kept of it goes.
+    fn pass_over(
         &mut self,
         name: &str,
-        is_known: bool,
+        why: Option<String>,
         update: &mut Update,
         told: &mut dyn FnMut(&str),
     ) -> Result<(), IndexError> {
-        if is_known {
-            self.change(|connection| remove(connection, name))?;
-            update.removed += 1;
-            told(&format!("removed {name}"));
+        match why {
+            Some(why) => update.unreadable.push((name.to_owned(), why)),
+            None => update.left_out += 1,
         }
+        if self.kept(name)?.is_some() { self.forget(name, update, told) } else { Ok(()) }
+    }
+
+    /// What was kept of a file that is no document any more.
+    fn forget(&mut self, name: &str, update: &mut Update, told: &mut dyn FnMut(&str)) -> Result<(), IndexError> {
+        self.change(|connection| remove(connection, name))?;
+        update.removed += 1;
+        told(&format!("removed {name}"));
         Ok(())
+    }
+
+    /// What is known of a document: its file as it was read, and the hash of that.
+    fn kept(&self, name: &str) -> Result<Option<(Stamp, Vec<u8>)>, IndexError> {
+        let sql = "SELECT size, modified, hash FROM document WHERE path = ?1";
+        self.run(|connection| {
+            let row = |row: &Row<'_>| Ok((Stamp { size: row.get(0)?, modified: row.get(1)? }, row.get(2)?));
+            connection.query_row(sql, [name], row).optional()
+        })
     }
 
     /// Size and time of a file; none if it is left out.
@@ -298,18 +286,11 @@ impl Index {
 
     /// Whether a document has changed on the disk since it was read, or is not there any more.
     pub(super) fn is_stale(&self, name: &str) -> bool {
-        let sql = "SELECT size, modified, hash FROM document WHERE path = ?1";
-        let known: Option<(i64, i64, Vec<u8>)> = self
-            .run(|connection| {
-                let mut statement = connection.prepare(sql)?;
-                statement.query_row([name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
-            })
-            .unwrap_or_default();
-        let Some((size, modified, hash)) = known else { return true };
+        let Ok(Some((known, hash))) = self.kept(name) else { return true };
         let file = self.folder.join(name);
         match self.stamp(&file) {
-            Ok(Some(stamp)) if stamp == (Stamp { size, modified }) => false,
-            Ok(Some(stamp)) if stamp.size == size => {
+            Ok(Some(stamp)) if stamp == known => false,
+            Ok(Some(stamp)) if stamp.size == known.size => {
                 std::fs::read(&file).map_or(true, |bytes| Sha256::digest(&bytes).to_vec() != hash)
             }
             Ok(_) | Err(_) => true,
@@ -322,12 +303,9 @@ impl Index {
     /// There are vectors of another model, or the index cannot be written.
     pub fn use_embedding(&mut self, model: &str, again: bool) -> Result<(), IndexError> {
         if let Some(known) = self.embedding()?.filter(|known| known != model && !again) {
-            return Err(IndexError {
-                path: self.shown(),
-                fault: IndexFault::IndexModel,
-                cause: format!("its vectors come from {known}, not from {model}"),
-                advice: format!("compute all of them again with `playhouse index embed --again --embedding {model}`"),
-            });
+            let cause = format!("its vectors come from {known}, not from {model}");
+            let advice = format!("compute all of them again with `playhouse index embed --again --embedding {model}`");
+            return Err(IndexError::new(self.shown(), IndexFault::IndexModel, cause, advice));
         }
         self.change(|connection| {
             if again {
@@ -346,13 +324,9 @@ impl Index {
         let sql = "SELECT chunk.id, coalesce(chunk.title, document.title), heading, content FROM chunk
             JOIN document ON document.id = document WHERE chunk.id NOT IN (SELECT chunk FROM vector)
             ORDER BY chunk.id LIMIT ?1";
-        self.run(|connection| {
-            let mut statement = connection.prepare(sql)?;
-            let text = |row: &rusqlite::Row<'_>| {
-                let (title, heading, content): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
-                Ok((row.get(0)?, indexed_text(&title, &heading, &content)))
-            };
-            statement.query_map([n_chunks], text)?.collect()
+        self.rows(sql, [n_chunks], |row| {
+            let (title, heading, content): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok((row.get(0)?, indexed_text(&title, &heading, &content)))
         })
     }
 
@@ -379,14 +353,10 @@ impl Index {
     }
 
     pub(super) fn wrong_dimension(&self, known: usize, other: usize) -> IndexError {
-        IndexError {
-            path: self.shown(),
-            fault: IndexFault::IndexModel,
-            cause: format!(
-                "its vectors have {known} numbers, and the server gives {other}: another model has this name"
-            ),
-            advice: "compute all of them again with `playhouse index embed --again`".to_owned(),
-        }
+        let cause =
+            format!("its vectors have {known} numbers, and the server gives {other}: another model has this name");
+        let advice = "compute all of them again with `playhouse index embed --again`";
+        IndexError::new(self.shown(), IndexFault::IndexModel, cause, advice)
     }
 
     /// Changes the index in one transaction.
@@ -469,20 +439,15 @@ fn paths(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 
 /// What is added to an index in this folder, which has no links.
 fn roots(folder: &Path, paths: &[PathBuf], include: &[String]) -> Result<Vec<Root>, IndexError> {
-    patterns(folder, include)?;
+    let _ = wanted(folder, include)?;
     let root = |path: &PathBuf| {
-        let error = |fault, cause: String, advice: &str| IndexError {
-            path: path.display().to_string(),
-            fault,
-            cause,
-            advice: advice.to_owned(),
-        };
-        let real = path
-            .canonicalize()
-            .map_err(|cause| error(IndexFault::IndexMissing, format!("cannot be read: {cause}"), "check the path"))?;
+        let shown = path.display().to_string();
+        let real = path.canonicalize().map_err(|cause| {
+            IndexError::new(&*shown, IndexFault::IndexMissing, format!("cannot be read: {cause}"), "check the path")
+        })?;
         let inside = real.strip_prefix(folder).ok().and_then(Path::to_str).ok_or_else(|| {
             let advice = "put the index into a folder above it, with --index FILE";
-            error(IndexFault::IndexUnreadable, "is outside the index's folder".to_owned(), advice)
+            IndexError::new(&*shown, IndexFault::IndexUnreadable, "is outside the index's folder", advice)
         })?;
         Ok(Root { path: inside.to_owned(), include: include.to_vec(), deleted: false })
     };
@@ -502,18 +467,11 @@ fn slashes(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The patterns of wanted files; none: all are.
-fn patterns(folder: &Path, include: &[String]) -> Result<Option<Override>, IndexError> {
-    let mut builder = OverrideBuilder::new(folder);
-    let wrong = |pattern: &str, cause: &ignore::Error| IndexError {
-        path: pattern.to_owned(),
-        fault: IndexFault::IndexUnreadable,
-        cause: format!("this pattern cannot be read: {cause}"),
-        advice: "write one as in a .gitignore, such as --include '*.md'".to_owned(),
-    };
-    for pattern in include {
-        builder.add(pattern).map_err(|cause| wrong(pattern, &cause))?;
-    }
-    let patterns = builder.build().map_err(|cause| wrong(&include.join(" "), &cause))?;
-    Ok((!include.is_empty()).then_some(patterns))
+/// Whether files below a folder are wanted.
+fn wanted(folder: &Path, include: &[String]) -> Result<impl Fn(&Path) -> bool + use<>, IndexError> {
+    chosen(folder, include).map_err(|(pattern, cause)| {
+        let cause = format!("this pattern cannot be read: {cause}");
+        let advice = "write one as in a .gitignore, such as --include '*.md'";
+        IndexError::new(pattern, IndexFault::IndexUnreadable, cause, advice)
+    })
 }

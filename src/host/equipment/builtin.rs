@@ -4,15 +4,13 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-
 use crate::host::component::llm::{LlmParameter, check_response};
 use crate::host::resource::disk::Disk;
 use crate::host::resource::model::Model;
 use crate::host::resource::prices::PriceTable;
 use crate::host::resource::{Resource, Resources};
 use crate::host::tool::CallContext;
-use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts};
+use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts, Performing};
 use crate::value::{Map, Value};
 
 /// Adds the packages of the binary that work on resources.
@@ -57,12 +55,7 @@ struct LlmComponent {
 }
 
 impl Component for LlmComponent {
-    fn command<'a>(
-        &'a self,
-        command: &'a str,
-        param: Value,
-        _context: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Value, ComponentError>> {
+    fn command<'a>(&'a self, command: &'a str, param: Value, _: &'a CallContext) -> Performing<'a> {
         Box::pin(async move {
             if command != "generate" {
                 return Err(unknown("playhouse.llm", command, "generate"));
@@ -87,12 +80,7 @@ struct DiskComponent {
 }
 
 impl Component for DiskComponent {
-    fn command<'a>(
-        &'a self,
-        command: &'a str,
-        param: Value,
-        _context: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Value, ComponentError>> {
+    fn command<'a>(&'a self, command: &'a str, param: Value, _: &'a CallContext) -> Performing<'a> {
         let (disk, command) = (self.disk.clone(), command.to_owned());
         Box::pin(async move {
             let work = tokio::task::spawn_blocking(move || disk_command(&disk, &command, &param));

@@ -70,15 +70,13 @@ impl Equipment {
         around: &Surroundings<'_>,
         reach: Reach,
     ) -> Result<Equipment, EquipmentError> {
-        let error = |cause| EquipmentError::WorkingDirectory { path: around.working_directory.to_owned(), cause };
-        let folder = WorkingDirectory::open(around.working_directory).map_err(error)?;
+        let folder = around.folder()?;
         let mut stand_ins: Vec<(&Path, Arc<dyn Tool>)> = Vec::new();
         for path in &around.canned {
             stand_ins.extend(canned::load(path, &folder)?.into_iter().map(|tool| (path.as_path(), tool)));
         }
-        let place = |(place, message)| EquipmentError::Declared { place, message };
         let declared = &with_default_index(declared, around.working_directory, &stand_ins);
-        let made = resources::make(&declared.resources, around, reach, &folder).map_err(place)?;
+        let made = resources::make(&declared.resources, around, reach, &folder)?;
         let mut equipment = Equipment {
             tools: Arc::new(Registry::with_policies(declared.policies.clone())),
             is_open_world: false,
@@ -112,7 +110,10 @@ impl Equipment {
     ) -> Result<(), EquipmentError> {
         let wanted = |name: &str| declared.builtins.iter().find(|(builtin, _)| *builtin == name);
         let is_wanted = |name: &str| wanted(name).is_some();
-        if let Some((kind, why)) = missing_index(declared, made, &stand_ins).filter(|_| reach == Reach::Open) {
+        if let Some((kind, why)) = wanted_retrieval(declared, &stand_ins)
+            && made.indexes.is_empty()
+            && reach == Reach::Open
+        {
             let place = why.strip_prefix("named in ").unwrap_or(why).to_owned();
             return Err(EquipmentError::Declared { place, message: no_index(kind) });
         }
@@ -233,9 +234,7 @@ impl Equipment {
             let is_of_plugin =
                 name.split_once('.').is_some_and(|(owner, _)| self.plugins.iter().any(|one| *one.name == *owner));
             if is_of_plugin && !names.has(&name) {
-                let near = names.nearest(&name);
-                let hint = near.as_ref().map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                let message = names.missing(&name, near.as_deref()) + &hint;
+                let message = missing(&names, &name, names.nearest(&name));
                 return Err(EquipmentError::Declared { place: file.display().to_string(), message });
             }
         }
@@ -260,9 +259,7 @@ impl Equipment {
             if near.is_none() && rule.contains('.') && !names.has_owner(rule) {
                 continue;
             }
-            let hint = near.as_ref().map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            let message = names.missing(rule, near.as_deref()) + &hint;
-            return Err(EquipmentError::Declared { place: place.clone(), message });
+            return Err(EquipmentError::Declared { place: place.clone(), message: missing(&names, rule, near) });
         }
         Ok(())
     }
@@ -300,6 +297,12 @@ impl Equipment {
     }
 }
 
+/// What is said of a tool that is named and not there.
+fn missing(names: &ToolNames<'_>, name: &str, near: Option<String>) -> String {
+    let hint = near.as_ref().map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    names.missing(name, near.as_deref()) + &hint
+}
+
 /// The tools for documents that a program names, and why it has them, but for those that canned tools stand in for.
 fn wanted_retrieval<'d>(
     declared: &'d Declarations,
@@ -307,16 +310,7 @@ fn wanted_retrieval<'d>(
 ) -> Option<(Retrieval, &'d str)> {
     let is_canned = |name: &str| stand_ins.iter().any(|(_, tool)| &*tool.signature().signature.name == name);
     let mut named = declared.builtins.iter().filter(|(name, _)| !is_canned(name));
-    named.find_map(|(name, why)| Some((Retrieval::ALL.into_iter().find(|kind| kind.name() == *name)?, &**why)))
-}
-
-/// The same if there is nothing that they could look into.
-fn missing_index<'d>(
-    declared: &'d Declarations,
-    made: &Made,
-    stand_ins: &[(&Path, Arc<dyn Tool>)],
-) -> Option<(Retrieval, &'d str)> {
-    wanted_retrieval(declared, stand_ins).filter(|_| made.indexes.is_empty())
+    named.find_map(|(name, why)| Some((name.parse().ok()?, &**why)))
 }
 
 /// What is declared; and, if a program names tools for documents and nobody has said in which, the index in the working
@@ -396,10 +390,7 @@ pub fn for_author(
     around: &Surroundings<'_>,
     config: &Map,
 ) -> Result<(Packages, plugin::Surroundings, Map), EquipmentError> {
-    let error = |cause| EquipmentError::WorkingDirectory { path: around.working_directory.to_owned(), cause };
-    let folder = WorkingDirectory::open(around.working_directory).map_err(error)?;
-    let place = |(place, message)| EquipmentError::Declared { place, message };
-    let made = resources::make(&declared.resources, around, Reach::Open, &folder).map_err(place)?;
+    let made = resources::make(&declared.resources, around, Reach::Open, &around.folder()?)?;
     let own = |message| EquipmentError::Declared { place: "--config".to_owned(), message };
     let config = around.resolve(config).map_err(own)?;
     let surroundings = of_plugins(around, &made.all).map_err(own)?;

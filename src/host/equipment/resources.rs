@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::host::directory::WorkingDirectory;
 use crate::host::equipment::declaration::ResourceDeclaration;
-use crate::host::equipment::surroundings::{Reach, Surroundings};
+use crate::host::equipment::surroundings::{EquipmentError, Reach, Surroundings};
 use crate::host::keys::{read, unknown_key};
 use crate::host::resource::databases::{postgres, sqlite};
 use crate::host::resource::disk::Disk;
@@ -90,18 +90,21 @@ pub(super) struct Made {
 /// Makes all that are declared, in their order; none is acquired.
 ///
 /// # Errors
-/// The place and the fault of the first that cannot be made.
+/// The first that cannot be made.
 pub(super) fn make(
     declared: &[ResourceDeclaration],
     around: &Surroundings<'_>,
     reach: Reach,
     folder: &WorkingDirectory,
-) -> Result<Made, (String, String)> {
+) -> Result<Made, EquipmentError> {
     let ground = Ground { around, folder };
     let mut made = Made::default();
     let mut all: Vec<Arc<dyn Resource>> = Vec::new();
     for one in declared {
-        let fault = |message: String| (one.place.clone(), format!("resource `{}`: {message}", one.kind));
+        let fault = |message: String| EquipmentError::Declared {
+            place: one.place.clone(),
+            message: format!("resource `{}`: {message}", one.kind),
+        };
         let config = match around.resolve(&one.config) {
             Ok(config) => config,
             Err(_) if reach == Reach::Survey => {

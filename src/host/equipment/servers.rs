@@ -5,10 +5,12 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, join_all};
 use tokio::sync::OnceCell;
 
+use crate::host::child::set_variables;
+use crate::host::component::identity::scalar_text;
 use crate::host::equipment::declaration::{ServerAddress, ServerDeclaration};
 use crate::host::equipment::surroundings::{EquipmentError, Surroundings};
 use crate::host::tool::mcp::{McpOptions, McpServer, Transport};
-use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts};
+use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts, Performing};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::{CallContext, Tool, ToolOutcome};
 use crate::value::{Map, Value};
@@ -24,12 +26,10 @@ pub(super) async fn connect(
 ) -> Result<Vec<Arc<McpServer>>, EquipmentError> {
     let fault =
         |server: &ServerDeclaration, message: String| EquipmentError::Declared { place: server.place.clone(), message };
-    let mut options = Vec::new();
-    for server in declared {
-        let resolved =
-            resolve(server, around).map_err(|message| fault(server, format!("server `{}`: {message}", server.name)))?;
-        options.push(resolved);
-    }
+    let resolved = declared.iter().map(|server| {
+        resolve(server, around).map_err(|message| fault(server, format!("server `{}`: {message}", server.name)))
+    });
+    let options: Vec<McpOptions> = resolved.collect::<Result<_, _>>()?;
     let connected = join_all(options.into_iter().map(McpServer::connect)).await;
     let mut servers = Vec::new();
     let mut failure = None;
@@ -39,19 +39,9 @@ pub(super) async fn connect(
             Err(error) => failure = failure.or(Some(fault(server, error.to_string()))),
         }
     }
-    if failure.is_none() {
-        for (server, connected) in declared.iter().zip(&servers) {
-            let added = match connected.tools().await {
-                Ok(tools) => {
-                    tools.into_iter().try_for_each(|tool| registry.add(tool)).map_err(|error| error.to_string())
-                }
-                Err(error) => Err(error.to_string()),
-            };
-            if let Err(message) = added {
-                failure = Some(fault(server, message));
-                break;
-            }
-            connected.follow(registry);
+    for (server, connected) in declared.iter().zip(&servers) {
+        if failure.is_none() {
+            failure = add_tools(connected, registry).await.err().map(|message| fault(server, message));
         }
     }
     match failure {
@@ -63,22 +53,27 @@ pub(super) async fn connect(
     }
 }
 
+/// Adds the tools of a server, and whatever it has in their place later.
+async fn add_tools(server: &Arc<McpServer>, registry: &Arc<Registry>) -> Result<(), String> {
+    let tools = server.tools().await.map_err(|error| error.to_string())?;
+    tools.into_iter().try_for_each(|tool| registry.add(tool)).map_err(|error| error.to_string())?;
+    server.follow(registry);
+    Ok(())
+}
+
 fn resolve(server: &ServerDeclaration, around: &Surroundings<'_>) -> Result<McpOptions, String> {
     let texts = |map: &Map, what: &str| -> Result<Vec<(String, String)>, String> {
         let resolved = around.resolve(map)?;
-        let text = |(name, value): (&Arc<str>, &Value)| match value {
-            Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) => Ok((name.to_string(), value.to_text())),
-            Value::Null | Value::List(_) | Value::Map(_) => Err(format!("`{what}.{name}` must be text")),
+        let text = |(name, value): (&Arc<str>, &Value)| {
+            let text = scalar_text(value).ok_or_else(|| format!("`{what}.{name}` must be text"))?;
+            Ok((name.to_string(), text.to_string()))
         };
         resolved.iter().map(text).collect()
     };
     let transport = match &server.address {
         ServerAddress::Command(command) => {
             let mut environment = around.environment.clone();
-            for (name, value) in texts(&server.environment, "env")? {
-                environment.retain(|(known, _)| *known != name);
-                environment.push((name, value));
-            }
+            set_variables(&mut environment, texts(&server.environment, "env")?);
             // A folder without a name is the current one.
             let folder = if server.folder.as_os_str().is_empty() { ".".into() } else { server.folder.clone() };
             Transport::Command { command: command.clone(), folder, environment }
@@ -118,12 +113,8 @@ struct Connected {
 impl ServerComponent {
     fn new(parts: Parts) -> Result<ServerComponent, String> {
         let Parts { name, folder, setup, surroundings, .. } = parts;
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let transport = match (setup.rest.get("command"), setup.rest.get("url")) {
-            (Some(Value::List(command)), None) => {
-                let command = command.iter().map(text).collect::<Option<Vec<String>>>();
-                let command = command.filter(|command| !command.is_empty());
-                let command = command.ok_or("`setup.command` must be a list of texts, as in [python3, server.py]")?;
+        let transport = match (setup.command("server.py")?, setup.rest.get("url")) {
+            (Some(command), None) => {
                 Transport::Command { command, folder, environment: surroundings.environment.clone() }
             }
             (None, Some(Value::Str(url))) => Transport::Url { url: url.to_string(), headers: Vec::new() },
@@ -150,12 +141,7 @@ impl ServerComponent {
 }
 
 impl Component for ServerComponent {
-    fn command<'a>(
-        &'a self,
-        command: &'a str,
-        param: Value,
-        context: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Value, ComponentError>> {
+    fn command<'a>(&'a self, command: &'a str, param: Value, context: &'a CallContext) -> Performing<'a> {
         Box::pin(async move {
             let tools = &self.connected().await?.tools;
             let name = format!("{}.{command}", self.options.name);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::host::clock::Clock;
+use crate::host::directory::WorkingDirectory;
 use crate::host::equipment::declaration::resolve_secrets;
 use crate::host::llm::Llm;
 use crate::host::resource::documents::MakeEmbedder;
@@ -52,6 +53,12 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
+    /// The folder that file tools stay below.
+    pub(super) fn folder(&self) -> Result<WorkingDirectory, EquipmentError> {
+        let error = |cause| EquipmentError::WorkingDirectory { path: self.working_directory.to_owned(), cause };
+        WorkingDirectory::open(self.working_directory).map_err(error)
+    }
+
     /// The values with the secrets in their places.
     pub(super) fn resolve(&self, values: &Map) -> Result<Map, String> {
         let resolved = self.resolve_value(&Value::map(values.clone()))?;

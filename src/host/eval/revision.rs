@@ -9,7 +9,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 
-use crate::host::child::Child;
+use crate::host::child::{Child, Run};
 use crate::host::config::child_environment;
 use crate::host::launch::folder_of;
 use crate::host::secrets::Secrets;
@@ -136,9 +136,9 @@ impl Git<'_> {
         let environment: Vec<(String, String)> =
             child_environment().into_iter().chain(own.map(|(name, value)| (name.to_owned(), value))).collect();
         // A relative folder is one of the program's, and the process is started in it.
-        let (_child, pipes, mut witness) =
-            Child::start(&"git".into(), &command, self.folder, &environment, self.secrets)
-                .map_err(RevisionError::Start)?;
+        let run = Run { command: &command, folder: self.folder, environment: &environment };
+        let started = Child::start(&"git".into(), run, self.secrets);
+        let (_child, pipes, mut witness) = started.map_err(RevisionError::Start)?;
         drop(pipes.stdin);
         let mut stdout = pipes.stdout;
         let mut written = Vec::new();

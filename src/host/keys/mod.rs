@@ -4,7 +4,9 @@ mod read;
 
 use std::path::PathBuf;
 
-pub(crate) use crate::host::keys::read::{as_text, count, of_kind, pairs, read, seconds, texts, texts_of, unknown_key};
+pub(crate) use crate::host::keys::read::{
+    as_text, count, of_kind, pairs, read, seconds, texts, texts_of, time_of, unknown_key,
+};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,19 +27,11 @@ pub enum ConfigError {
         /// What is wrong, and what would be right.
         message: String,
     },
-    /// A model's id is none.
-    #[error("`{id}` ({reason}) is not a model: {message}")]
-    Model {
-        /// As given.
-        id: String,
-        /// Where it was given.
-        reason: String,
-        /// What is wrong, and what would be right.
-        message: String,
-    },
-    /// A classifier's id is none.
-    #[error("`{id}` ({reason}) is not a trigger classifier: {message}")]
-    Classifier {
+    /// The id of a model or of a classifier is none.
+    #[error("`{id}` ({reason}) is not a {what}: {message}")]
+    Id {
+        /// What it should name.
+        what: &'static str,
         /// As given.
         id: String,
         /// Where it was given.

@@ -36,22 +36,15 @@ pub(crate) fn unknown_key<'a>(key: &str, known: impl Iterator<Item = &'a str>) -
 }
 
 /// What is wrong.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum Fault {
     /// A value is not of this kind.
+    #[error("{0}")]
     Kind(String),
     /// In words that say it all.
+    #[error("{0}")]
     Whole(String),
 }
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Fault::Kind(words) | Fault::Whole(words)) = self;
-        f.write_str(words)
-    }
-}
-
-impl std::error::Error for Fault {}
 
 impl serde::de::Error for Fault {
     fn custom<T: fmt::Display>(words: T) -> Fault {
@@ -173,16 +166,18 @@ pub(crate) fn of_kind<'d, D: Deserializer<'d>, T>(
 
 /// A time: seconds above 0.
 pub(crate) fn seconds<'d, D: Deserializer<'d>, T: From<Duration>>(deserializer: D) -> Result<T, D::Error> {
-    of_kind(deserializer, "a number of seconds above 0", |value| {
-        #[allow(clippy::cast_precision_loss, reason = "seconds")]
-        let seconds = match value {
-            Value::Int(seconds) => *seconds as f64,
-            Value::Float(seconds) => *seconds,
-            Value::Null | Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Map(_) => 0.0,
-        };
-        let duration = Duration::try_from_secs_f64(seconds).ok();
-        duration.filter(|duration| !duration.is_zero()).map(T::from)
-    })
+    of_kind(deserializer, "a number of seconds above 0", time_of).map(T::from)
+}
+
+/// So many seconds; none: it is no number above 0.
+pub(crate) fn time_of(value: &Value) -> Option<Duration> {
+    #[allow(clippy::cast_precision_loss, reason = "seconds")]
+    let seconds = match value {
+        Value::Int(seconds) => *seconds as f64,
+        Value::Float(seconds) => *seconds,
+        Value::Null | Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Map(_) => 0.0,
+    };
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())
 }
 
 /// How many: 1 or more.

@@ -329,7 +329,7 @@ impl Launch {
             CommandLine { model: Some(id.to_owned()), base_url: Some(base_url.to_owned()), ..command_line.clone() };
         let environment = Environment { api_key: None, ..self.workshop.environment.clone() };
         let mut config = Config::resolve(&command_line, front_matter, file, &environment)?;
-        config.extra_headers.clear();
+        config.openai.extra_headers.clear();
         Ok(config)
     }
 }

@@ -136,7 +136,7 @@ impl Launch {
         let config = &chosen.config;
         let given = self.to_keep(&chosen.config);
         let programs = self.workshop.programs.clone();
-        let options = SessionOptions { constrain: config.constrain, programs, traces, ..config.session.clone() };
+        let options = SessionOptions { constrain: config.openai.constrain, programs, traces, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
         if let Some(take) = &self.take {
             let tools = if take.has_tools() { equipment.tools.recorded() } else { Vec::new() };

@@ -1,11 +1,11 @@
 //! What a condition in words is about, as far as patterns can tell ("When the user gives an email address"), and
 //! whether updates make it true. Nothing is said of a condition that says anything more.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::host::patterns::{Polarity, Thing, answer, gives, is_whole, withholds};
+use crate::host::patterns::{Polarity, Thing, answer, compiled, gives, is_whole, withholds};
 use crate::value::Value;
 use crate::vm::protocol::{USER_MESSAGE, Update};
 
@@ -54,45 +54,40 @@ struct Forms {
     answers: Regex,
     gives_variable: Regex,
     is: Regex,
-    things: [(Thing, Regex); 4],
-    /// The words that withheld things are called by.
-    email_words: Regex,
-    phone_words: Regex,
-    date_words: Regex,
-    number_words: Regex,
+    /// What each thing is called, and the words among which it is withheld.
+    things: [(Thing, Regex, Regex); 4],
 }
 
+static FORMS: LazyLock<Forms> = LazyLock::new(Forms::new);
+
 impl Forms {
-    fn new() -> Result<Forms, regex::Error> {
+    fn new() -> Forms {
         let thing = format!("({EMAIL}|{PHONE}|{DATE}|{NUMBER})");
-        let form = |pattern: String| Regex::new(&format!("(?i){pattern}"));
-        let whole = |pattern: &str| form(format!(r"^{pattern}$"));
+        let form = |pattern: String| compiled(&format!("(?i){pattern}"));
+        let named =
+            |thing, name: &str, words: &str| (thing, form(format!(r"^{name}$")), form(format!(r"\b(?:{words})\b")));
         let answers = r"(?:(says|answers(?:\s+with)?|replies(?:\s+with)?|responds(?:\s+with)?|said|answered|replied)\s+(?:with\s+)?(?:an?\s+)?[\x22'“]?(yes|no|yes\s+or\s+no)[\x22'”]?|(agrees|accepts|confirms|consents|approves|says\s+ok(?:ay)?)|(disagrees|declines|refuses|rejects)|gives\s+a\s+(yes[- ]or[- ]no)\s+answer)";
-        Ok(Forms {
-            gives: form(format!(r"{WHEN}{USER}\s+{GIVES}\s+{WHOSE}{thing}{END}"))?,
+        Forms {
+            gives: form(format!(r"{WHEN}{USER}\s+{GIVES}\s+{WHOSE}{thing}{END}")),
             is_given: form(format!(
                 r"{WHEN}{WHOSE}{thing}\s+(?:is|was|are|has\s+been|have\s+been)\s+(?:given|provided|entered|mentioned|shared|stated|supplied|submitted)(?:\s+by\s+{USER})?{END}"
-            ))?,
+            )),
             contains: form(format!(
                 r"{WHEN}(?:the|a|an)\s+(?:(?:user|customer|caller|client)(?:'s|’s)?\s+)?(?:message|reply|answer|text|input|last\s+message)\s+(?:contains|includes|has|holds|mentions)\s+{WHOSE}{thing}\s*[.!]?$"
-            ))?,
-            withholds: form(format!(r"{WHEN}{USER}\s+{REFUSES}\s+{WHOSE}{thing}{END}"))?,
-            answers: form(format!(r"{WHEN}{USER}\s+{answers}(?:\s+(?:to\s+)?(?:it|that|this|so))?{END}"))?,
-            gives_variable: form(format!(r"{WHEN}{USER}\s+{GIVES}\s+{WHOSE}\$(\w+){END}"))?,
+            )),
+            withholds: form(format!(r"{WHEN}{USER}\s+{REFUSES}\s+{WHOSE}{thing}{END}")),
+            answers: form(format!(r"{WHEN}{USER}\s+{answers}(?:\s+(?:to\s+)?(?:it|that|this|so))?{END}")),
+            gives_variable: form(format!(r"{WHEN}{USER}\s+{GIVES}\s+{WHOSE}\$(\w+){END}")),
             is: form(format!(
                 r"{WHEN}\$(\w+)\s+(is|looks\s+like|is\s+not|isn't|is\s+no|does\s+not\s+look\s+like|doesn't\s+look\s+like)\s+{WHOSE}{thing}\s*[.!]?$"
-            ))?,
+            )),
             things: [
-                (Thing::Email, whole(EMAIL)?),
-                (Thing::Phone, whole(&format!("(?:{PHONE}|phone)"))?),
-                (Thing::Date, whole(DATE)?),
-                (Thing::Number, whole(NUMBER)?),
+                named(Thing::Email, EMAIL, "(?:e-?mail|mail address|address)(?:es|s)?"),
+                named(Thing::Phone, &format!("(?:{PHONE}|phone)"), "(?:(?:tele|cell)?phone|mobile|number)s?"),
+                named(Thing::Date, DATE, "(?:date|day|birthday)s?"),
+                named(Thing::Number, NUMBER, "(?:number|figure)s?"),
             ],
-            email_words: form(r"\b(?:e-?mail|mail address|address)(?:es|s)?\b".to_owned())?,
-            phone_words: form(r"\b(?:(?:tele|cell)?phone|mobile|number)s?\b".to_owned())?,
-            date_words: form(r"\b(?:date|day|birthday)s?\b".to_owned())?,
-            number_words: form(r"\b(?:number|figure)s?\b".to_owned())?,
-        })
+        }
     }
 
     /// What a trigger is about; none: patterns cannot tell.
@@ -124,16 +119,12 @@ impl Forms {
     }
 
     fn thing(&self, words: &str) -> Option<Thing> {
-        self.things.iter().find(|(_, form)| form.is_match(words)).map(|(thing, _)| *thing)
+        self.things.iter().find(|(_, name, _)| name.is_match(words)).map(|(thing, ..)| *thing)
     }
 
-    fn words(&self, thing: Thing) -> &Regex {
-        match thing {
-            Thing::Email => &self.email_words,
-            Thing::Phone => &self.phone_words,
-            Thing::Date => &self.date_words,
-            Thing::Number => &self.number_words,
-        }
+    /// Whether a text withholds a thing.
+    fn is_withheld(&self, text: &str, thing: Thing) -> bool {
+        self.things.iter().any(|(one, _, words)| *one == thing && withholds(text, thing, words))
     }
 
     /// Whether one of the updates makes the rule true.
@@ -147,7 +138,7 @@ impl Forms {
         };
         match rule {
             Rule::Gives(thing) => said(&|text| gives(text, *thing)),
-            Rule::Withholds(thing) => said(&|text| withholds(text, *thing, self.words(*thing))),
+            Rule::Withholds(thing) => said(&|text| self.is_withheld(text, *thing)),
             Rule::Answers(None) => said(&|text| answer(text).is_some()),
             Rule::Answers(polarity) => said(&|text| answer(text) == *polarity),
             Rule::Gets(name, thing) => set(name, &|update| holds_thing(&update.new, *thing)),
@@ -174,19 +165,7 @@ fn holds_thing(value: &Value, thing: Thing) -> bool {
     is_thing(value, thing) || value.as_str().is_some_and(|text| gives(text, thing))
 }
 
-/// None only if a form of ours is wrong, which a test would show: then everything is abstained from.
-fn forms() -> Option<&'static Forms> {
-    static FORMS: OnceLock<Option<Forms>> = OnceLock::new();
-    let compile = || {
-        let forms = Forms::new();
-        debug_assert!(forms.is_ok(), "{:?}", forms.err());
-        forms.ok()
-    };
-    FORMS.get_or_init(compile).as_ref()
-}
-
 /// Whether updates make a condition in words true, a trigger's or any other; none: patterns cannot tell.
 pub fn judge_words(condition: &str, updates: &[Update]) -> Option<bool> {
-    let forms = forms()?;
-    forms.read(condition).map(|rule| forms.holds(&rule, updates))
+    FORMS.read(condition).map(|rule| FORMS.holds(&rule, updates))
 }

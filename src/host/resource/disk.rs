@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use rustix::fs::{Mode, OFlags, openat};
 use serde::Deserialize;
 
+use crate::host::component::paths;
 use crate::host::directory::WorkingDirectory;
 use crate::host::keys::count;
 use crate::host::resource::{Label, Resource, ResourceError};
@@ -95,18 +96,9 @@ impl Disk {
         let resolved = self.resolve(&root, path).map_err(fault)?;
         let folder = open_folder(&root, &resolved).map_err(fault)?;
         let is_top = self.is_top() && resolved.as_os_str().is_empty();
-        let mut names = Vec::new();
-        for entry in folder.entries().map_err(fault)? {
-            let entry = entry.map_err(fault)?;
-            let mut name = entry.file_name().to_string_lossy().into_owned();
-            if is_top && name.starts_with('.') {
-                continue;
-            }
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                name.push('/');
-            }
-            names.push(name);
-        }
+        let names = folder.entries().map_err(fault)?.map(|entry| entry.map(|entry| paths::listed(&entry)));
+        let mut names: Vec<String> = names.collect::<io::Result<_>>().map_err(fault)?;
+        names.retain(|name| !is_top || !name.starts_with('.'));
         names.sort_unstable();
         Ok(names)
     }
@@ -137,8 +129,7 @@ impl Disk {
 
     /// The path without links and `..`, if it lies in the folder and is not reserved; empty for the folder itself.
     fn resolve(&self, root: &Dir, path: &str) -> io::Result<PathBuf> {
-        let resolved = root.canonicalize(if path.is_empty() { "." } else { path })?;
-        let resolved: PathBuf = resolved.components().filter(|part| *part != Component::CurDir).collect();
+        let resolved = plain(root, if path.is_empty() { "." } else { path })?;
         self.check_reserved(&resolved)?;
         Ok(resolved)
     }
@@ -220,8 +211,7 @@ impl Resource for Disk {
             let (top, path) = (self.directory.folder().clone(), self.config.path.clone());
             let may_make = !self.config.read_only;
             let opened = tokio::task::spawn_blocking(move || open_disk(&top, &path, may_make)).await;
-            let opened = opened.map_err(io::Error::other).and_then(|opened| opened);
-            let folder = opened.map_err(|cause| {
+            let folder = opened.map_err(io::Error::other).flatten().map_err(|cause| {
                 let advice = "`path` must be a folder below the working directory that does not begin with a dot";
                 ResourceError::new(explain("open", &self.config.path, &cause), advice)
             })?;
@@ -240,17 +230,22 @@ fn open_disk(top: &Dir, path: &str, may_make: bool) -> io::Result<Dir> {
     if may_make && path.split('/').all(|part| !part.starts_with("..")) {
         top.create_dir_all(path)?;
     }
-    let resolved: PathBuf = top.canonicalize(path)?.components().filter(|part| *part != Component::CurDir).collect();
+    let resolved = plain(top, path)?;
     check_reserved(&resolved)?;
     open_folder(top, &resolved)
+}
+
+/// A path below a folder without links, `..` and `.`; empty for the folder itself.
+fn plain(folder: &Dir, path: &str) -> io::Result<PathBuf> {
+    Ok(folder.canonicalize(path)?.components().filter(|part| *part != Component::CurDir).collect())
 }
 
 /// Names with a dot at the top of the working directory are the program's own (`.runtime`, `.playhouse`), and other
 /// people's secrets (`.env`).
 fn check_reserved(resolved: &Path) -> io::Result<()> {
-    let first = resolved.components().next().map(|part| part.as_os_str().to_string_lossy());
-    if first.is_some_and(|name| name.starts_with('.')) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, Reserved));
+    if resolved.components().next().is_some_and(|first| paths::is_reserved_name(first.as_os_str())) {
+        let fault = "names that begin with a dot are reserved at the top of the working directory";
+        return Err(io::Error::other(fault));
     }
     Ok(())
 }
@@ -277,20 +272,6 @@ fn split(path: &str) -> io::Result<(&str, &str)> {
     Ok((parent, name))
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("names that begin with a dot are reserved at the top of the working directory")]
-struct Reserved;
-
 fn explain(action: &str, path: &str, cause: &io::Error) -> String {
-    let kind = cause.kind();
-    let is_reserved = cause.get_ref().is_some_and(|inner| inner.is::<Reserved>());
-    let why = if kind == io::ErrorKind::NotFound {
-        "there is no such file or folder".to_owned()
-    } else if kind == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() && !is_reserved {
-        // cap-std's answer to whatever would leave the folder.
-        "it is outside the disk's folder; paths are relative to that folder".to_owned()
-    } else {
-        cause.to_string()
-    };
-    format!("cannot {action} `{path}`: {why}")
+    paths::explain(action, path, "the disk's folder", cause)
 }

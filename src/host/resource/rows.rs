@@ -64,12 +64,15 @@ fn size(value: &Value) -> usize {
 
 /// The result of a statement that gives no rows.
 pub(super) fn changed(n_rows: u64, last_id: Option<i64>) -> Value {
-    let mut members = Map::new();
-    members.insert("changed".into(), Value::Int(i64::try_from(n_rows).unwrap_or(i64::MAX)));
-    if let Some(id) = last_id {
-        members.insert("last_id".into(), Value::Int(id));
-    }
-    Value::map(members)
+    let n_rows = i64::try_from(n_rows).unwrap_or(i64::MAX);
+    let members = [("changed", Some(n_rows)), ("last_id", last_id)];
+    Value::map(members.into_iter().filter_map(|(name, number)| Some((name.into(), Value::Int(number?)))).collect())
+}
+
+/// As many values as placeholders, or that there are not.
+pub(super) fn check_count(n_places: usize, n_values: usize) -> Result<(), SqlError> {
+    let text = || format!("the statement has {n_places} placeholders, but there are {n_values} values");
+    if n_places == n_values { Ok(()) } else { Err(SqlError::Failed(text())) }
 }
 
 /// The bytes that `{base64: …}` stands for.
@@ -85,9 +88,7 @@ pub(super) fn bytes_of(value: &Value) -> Option<Result<Vec<u8>, String>> {
 
 /// Bytes as `{base64: …}`.
 pub(super) fn bytes_value(bytes: &[u8]) -> Value {
-    let mut members = Map::new();
-    members.insert("base64".into(), Value::from(BASE64_STANDARD.encode(bytes)));
-    Value::map(members)
+    Value::map(Map::from_iter([("base64".into(), Value::from(BASE64_STANDARD.encode(bytes)))]))
 }
 
 /// A place in a statement, for people: `line 2, column 5, at "FORM users"`.

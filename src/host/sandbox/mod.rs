@@ -33,7 +33,7 @@ use crate::host::sandbox::capture::capture;
 use crate::host::sandbox::policy::{Confinement, Means, Policy};
 use crate::host::sandbox::reserved::Fingerprint;
 
-use crate::host::child::{Child, Outputs, find_program};
+use crate::host::child::{Child, Outputs, Run, find_program, set_variables};
 use crate::host::secrets::Secrets;
 use crate::host::skills::options::SandboxKind;
 
@@ -69,6 +69,18 @@ pub(crate) enum Ended {
     Signalled(i32),
     /// Its time was over.
     TimedOut,
+}
+
+/// A command to be run.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) command: &'a [String],
+    /// What it may do.
+    pub(crate) policy: &'a Policy,
+    /// What its environment has beside what all have.
+    pub(crate) variables: &'a [(String, String)],
+    /// What is masked in its output.
+    pub(crate) secrets: &'a Secrets,
 }
 
 /// What came of a command.
@@ -142,22 +154,16 @@ impl Sandbox {
     ///
     /// # Errors
     /// It cannot be confined, or not be started.
-    pub(crate) async fn run(
-        &self,
-        command: &[String],
-        policy: &Policy,
-        variables: &[(String, String)],
-        secrets: &Secrets,
-    ) -> Result<Finished, RunError> {
+    pub(crate) async fn run(&self, job: Job<'_>) -> Result<Finished, RunError> {
         let (means, executable, _) = self.means().map_err(RunError::Unconfined)?;
         let temporary = private_folder()?;
-        let reserved = reserved::paths(&policy.working_directory);
+        let reserved = reserved::paths(&job.policy.working_directory);
         let path = temporary.path().canonicalize()?;
-        let confinement = Confinement { means, policy: policy.clone(), temporary: path, reserved };
+        let confinement = Confinement { means, policy: job.policy.clone(), temporary: path, reserved };
         let json = serde_json::to_string(&confinement).map_err(io::Error::from)?;
         let words = [executable.display().to_string(), "sandbox-exec".into(), "--policy".into(), json, "--".into()];
-        let words: Vec<String> = words.into_iter().chain(command.iter().cloned()).collect();
-        let finished = self.perform(&words, policy, temporary, variables, secrets).await?;
+        let words: Vec<String> = words.into_iter().chain(job.command.iter().cloned()).collect();
+        let finished = self.perform(Job { command: &words, ..job }, temporary).await?;
         let fault = (finished.ended != Ended::Exited(0)).then(|| fault_of(means, &finished.stderr.text)).flatten();
         fault.map_or(Ok(finished), |fault| Err(RunError::Refused(fault)))
     }
@@ -166,28 +172,16 @@ impl Sandbox {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(crate) async fn run_unconfined(
-        &self,
-        command: &[String],
-        policy: &Policy,
-        variables: &[(String, String)],
-        secrets: &Secrets,
-    ) -> Result<Finished, RunError> {
-        self.perform(command, policy, private_folder()?, variables, secrets).await
+    pub(crate) async fn run_unconfined(&self, job: Job<'_>) -> Result<Finished, RunError> {
+        self.perform(job, private_folder()?).await
     }
 
-    async fn perform(
-        &self,
-        words: &[String],
-        policy: &Policy,
-        temporary: tempfile::TempDir,
-        variables: &[(String, String)],
-        secrets: &Secrets,
-    ) -> Result<Finished, RunError> {
+    async fn perform(&self, job: Job<'_>, temporary: tempfile::TempDir) -> Result<Finished, RunError> {
+        let Job { command, policy, variables, secrets } = job;
         let folder = &policy.working_directory;
         let before = fingerprint(folder).await?;
-        let environment = self.environment_with(temporary.path(), variables);
-        let (mut child, Outputs { stdout, stderr }) = Child::start_silent(words, folder, &environment)?;
+        let environment = &self.environment_with(temporary.path(), variables);
+        let (mut child, Outputs { stdout, stderr }) = Child::start_silent(Run { command, folder, environment })?;
         let enough = CancellationToken::new();
         let most = policy.limits.output_bytes;
         let reading =
@@ -221,10 +215,7 @@ impl Sandbox {
         // Git would refresh its index in passing, and that is reserved.
         let of_git = ("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
         let mut all = self.environment.to_vec();
-        for (name, value) in of_folders.into_iter().chain([of_git]).chain(variables.iter().cloned()) {
-            all.retain(|(known, _)| *known != name);
-            all.push((name, value));
-        }
+        set_variables(&mut all, of_folders.into_iter().chain([of_git]).chain(variables.iter().cloned()));
         all
     }
 }

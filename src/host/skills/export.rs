@@ -1,7 +1,7 @@
 //! A playbook as an Agent Skill: its lines as a numbered list, its triggers in words as "Use when …", what it calls as files
 //! beside it (spec `skills.md`, "Commands").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::text::one_line;
 use crate::lang::outline::Outline;
@@ -171,21 +171,16 @@ fn lost(program: &Program, playbook: &Playbook) -> Vec<String> {
     let triggers = playbook.triggers.iter().filter(|trigger| trigger.kind != TriggerKind::Semantic);
     let triggers = triggers.map(|trigger| format!("the trigger `{}`", one_line(&trigger.text)));
     let steps = &playbook.body.steps;
-    let own: Vec<&str> = steps.iter().filter(|step| step.explicit).map(|step| &*step.label).collect();
-    let own = (!own.is_empty()).then(|| format!("lines that cost no model call: {}", own.join(", ")));
-    let must: Vec<&str> = steps.iter().filter(|step| step.must_be_done()).map(|step| &*step.label).collect();
-    let must = (!must.is_empty()).then(|| format!("lines that cannot be skipped: {}", must.join(", ")));
+    let told = |what: &str, names: Vec<&str>| (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")));
+    let labels = |is_it: fn(&Step) -> bool| steps.iter().filter(|step| is_it(step)).map(|step| &*step.label).collect();
+    let own = told("lines that cost no model call", labels(|step| step.explicit));
+    let must = told("lines that cannot be skipped", labels(Step::must_be_done));
     let names: Vec<String> = playbook.own.iter().chain(&playbook.outer).map(|name| format!("${name}")).collect();
-    let names = (!names.is_empty()).then(|| format!("variables and their values: {}", names.join(", ")));
-    let mut tools: Vec<&str> = steps
-        .iter()
-        .filter_map(|step| step.call().filter(|call| call.playbook.is_none()))
-        .map(|call| &*call.callee)
-        .filter(|name| program.find_plan(name).is_none())
-        .collect();
-    tools.sort_unstable();
-    tools.dedup();
-    let tools = (!tools.is_empty()).then(|| format!("tools that it calls: {}", tools.join(", ")));
+    let names = told("variables and their values", names.iter().map(String::as_str).collect());
+    let tools = steps.iter().filter_map(|step| step.call().filter(|call| call.playbook.is_none()));
+    let tools: BTreeSet<&str> =
+        tools.map(|call| &*call.callee).filter(|name| program.find_plan(name).is_none()).collect();
+    let tools = told("tools that it calls", tools.into_iter().collect());
     let limits = (playbook.limits != Default::default()).then(|| "its limits".to_owned());
     let goal = (playbook.mode != Mode::Steps).then(|| "its mode".to_owned());
     triggers.chain(own).chain(must).chain(names).chain(tools).chain(limits).chain(goal).collect()

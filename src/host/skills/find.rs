@@ -82,7 +82,7 @@ impl Found {
 
 /// The skills in a folder that somebody names, and below it.
 pub fn below(folder: &Path) -> Found {
-    let mut search = Search { found: Found::default(), searched: BTreeSet::new(), n_folders: 0 };
+    let mut search = Search::default();
     search.folder(folder, 0);
     search.found
 }
@@ -90,7 +90,7 @@ pub fn below(folder: &Path) -> Found {
 impl Places {
     /// Looks for skills.
     pub fn find(&self) -> Found {
-        let mut search = Search { found: Found::default(), searched: BTreeSet::new(), n_folders: 0 };
+        let mut search = Search::default();
         for folder in self.project() {
             for program in PROGRAMS {
                 search.root(&folder, &folder.join(program).join(SKILLS));
@@ -119,6 +119,7 @@ impl Places {
     }
 }
 
+#[derive(Default)]
 struct Search {
     found: Found,
     /// Folders of skills that were looked at, links resolved: programs share them by links.

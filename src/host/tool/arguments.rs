@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub use crate::host::component::Fault as ArgumentFault;
 use crate::host::resource::Resource;
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
@@ -53,8 +54,7 @@ impl<R: Resource + ?Sized> Among<R> {
         let is_it =
             |resource: &&Arc<R>| named.is_none_or(|name| resource.label().shown().map(|own| &**own) == name.as_str());
         self.all.iter().find(is_it).ok_or_else(|| {
-            let message = format!("is not one of the resources; these are {}", self.known());
-            ArgumentFault { path: self.named_by.to_owned(), message }
+            ArgumentFault::new(self.named_by, format!("is not one of the resources; these are {}", self.known()))
         })
     }
 
@@ -71,22 +71,13 @@ impl<R: Resource + ?Sized> Among<R> {
     }
 }
 
-/// One thing that is wrong with the arguments of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArgumentFault {
-    /// Where: `rows[1].id`; the parameter's name if it is missing or there is none of the name.
-    pub path: String,
-    /// What, in words that go on after the path: `must be int, not str`.
-    pub message: String,
-}
-
 /// Checks arguments against a signature and adds the defaults of those left out.
 ///
 /// # Errors
 /// All faults together.
 pub fn check_arguments(signature: &Signature, mut arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
     let mut faults = Vec::new();
-    let mut fault = |path: &str, message: String| faults.push(ArgumentFault { path: path.to_owned(), message });
+    let mut fault = |path: &str, message: String| faults.push(ArgumentFault::new(path, message));
     for name in arguments.keys() {
         if !signature.parameters.iter().any(|parameter| parameter.name == *name) {
             fault(name, "is not a parameter".to_owned());

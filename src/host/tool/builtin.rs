@@ -23,8 +23,8 @@ use crate::vm::protocol::{EffectClass, ToolSignature};
 /// Makes a built-in tool.
 type Make = fn(&Ground<'_>) -> Arc<dyn Tool>;
 
-/// The built-in tools, by name.
-const TOOLS: [(&str, Make); 16] = [
+/// The built-in tools, by name, but for those that look into documents.
+const TOOLS: [(&str, Make); 10] = [
     ("LoadFile", |ground| ground.file(Work::Load)),
     ("SaveFile", |ground| ground.file(Work::Save)),
     ("ListFiles", |ground| ground.file(Work::List)),
@@ -35,12 +35,6 @@ const TOOLS: [(&str, Make); 16] = [
     (READ_SKILL_FILE, |ground| Arc::new(ReadSkillFile::new(ground.max_bytes))),
     ("Now", |ground| Arc::new(Now { clock: ground.clock.clone() })),
     (LLM_GENERATE, |_| Arc::new(LlmGenerate)),
-    (Retrieval::Search.name(), |ground| Retrieval::Search.on(ground.indexes)),
-    (Retrieval::Read.name(), |ground| Retrieval::Read.on(ground.indexes)),
-    (Retrieval::LookUp.name(), |ground| Retrieval::LookUp.on(ground.indexes)),
-    (Retrieval::KnowledgeGraph.name(), |ground| Retrieval::KnowledgeGraph.on(ground.indexes)),
-    (Retrieval::EmbeddedChunks.name(), |ground| Retrieval::EmbeddedChunks.on(ground.indexes)),
-    (Retrieval::VectorSearch.name(), |ground| Retrieval::VectorSearch.on(ground.indexes)),
 ];
 
 /// Those that skills expect, whose texts name them in the words of other programs: a program that has a skill has these.
@@ -69,7 +63,7 @@ impl Ground<'_> {
 
 /// The names of the built-in tools.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TOOLS.iter().map(|(name, _)| *name)
+    TOOLS.iter().map(|(name, _)| *name).chain(Retrieval::ALL.iter().map(|kind| kind.name()))
 }
 
 /// Adds those built-in tools that are wanted; rules may name the others, too.
@@ -81,14 +75,15 @@ pub fn add_builtins(
     ground: &Ground<'_>,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(), AddToolError> {
-    for (name, make) in TOOLS {
+    let add = |name: &str, make: &dyn Fn() -> Arc<dyn Tool>| {
         if is_wanted(name) {
-            registry.replace(make(ground))?;
-        } else {
-            registry.expect(name.into());
+            return registry.replace(make());
         }
-    }
-    Ok(())
+        registry.expect(name.into());
+        Ok(())
+    };
+    TOOLS.iter().try_for_each(|(name, make)| add(name, &|| make(ground)))?;
+    Retrieval::ALL.iter().try_for_each(|kind| add(kind.name(), &|| kind.on(ground.indexes)))
 }
 
 /// Where a program's text names a built-in tool first, in bytes. A name that is also an English word (`Now`) is one before

@@ -21,8 +21,9 @@ use serde::Deserialize;
 
 use crate::host::directory::WorkingDirectory;
 use crate::host::journal::wire::{EffectWire, TypeWire, present};
+use crate::host::tool::arguments::parameter;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Parameter, Signature, Type};
+use crate::lang::program::{Signature, Type};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallId, EffectClass, StartCall, ToolSignature};
 
@@ -151,8 +152,7 @@ impl Canned {
         let parameters = args.into_iter().map(|(name, ty)| {
             let is_required = entry.required.contains(&name);
             let ty = Type { optional: ty.0.optional || !is_required, ..ty.0 };
-            let default = (!is_required).then_some(Value::Null);
-            Parameter { name, ty, default, description: "".into(), span: None }
+            parameter(&name, ty, (!is_required).then_some(Value::Null), "")
         });
         let signature =
             Signature { name, parameters: parameters.collect(), returns: Type::ANY, summary: entry.description.into() };
@@ -178,9 +178,7 @@ impl Canned {
             None => ToolOutcome::Error(format!("no canned response fits these arguments{}", self.mistyped(arguments))),
         }
     }
-}
 
-impl Canned {
     /// Which argument would fit if its type were another: a number is never equal to a text.
     fn mistyped(&self, arguments: &Map) -> String {
         let wanted = self.conditional.iter().flat_map(|(when, _)| when);

@@ -4,8 +4,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
+use crate::host::tool::arguments::parameter;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Parameter, Signature, Type};
+use crate::lang::program::{Signature, Type};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{Approval, EffectClass, ToolSignature};
 
@@ -79,8 +80,7 @@ impl Function {
     }
 
     fn with(mut self, name: &str, ty: Type, default: Option<Value>) -> Function {
-        let parameter = Parameter { name: name.into(), ty, default, description: "".into(), span: None };
-        self.signature.signature.parameters.push(parameter);
+        self.signature.signature.parameters.push(parameter(name, ty, default, ""));
         self
     }
 }

@@ -47,21 +47,16 @@ pub const HTTP_POST: &str = "HttpPost";
 /// # Errors
 /// One of the names is taken.
 pub fn add_http_tools(registry: &Registry, resources: &[Arc<Http>]) -> Result<(), AddToolError> {
-    for work in [Work::Get, Work::Post] {
+    for method in [Method::GET, Method::POST] {
         let Some(resources) = Among::new("resource", resources, |_| String::new()) else { return Ok(()) };
-        registry.add(Arc::new(HttpTool { work, resources }))?;
+        registry.add(Arc::new(HttpTool { method, resources }))?;
     }
     Ok(())
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Work {
-    Get,
-    Post,
-}
-
 struct HttpTool {
-    work: Work,
+    /// GET, which only reads, or POST.
+    method: Method,
     resources: Among<Http>,
 }
 
@@ -77,20 +72,15 @@ impl HttpTool {
             Ok(read) => read,
             Err(faults) => return ToolOutcome::Error(join_faults(&faults)),
         };
+        let is_get = self.method == Method::GET;
         let mut body = Vec::new();
-        if self.work == Work::Post {
-            let given = arguments.get("body").filter(|body| **body != Value::Null);
-            let content_type = given.map(|given| match given.as_str() {
-                Some(text) => {
-                    body = text.as_bytes().to_vec();
-                    "text/plain; charset=utf-8"
-                }
-                None => {
-                    body = given.to_json().into_bytes();
-                    "application/json"
-                }
-            });
-            if let Some(content_type) = content_type {
+        if !is_get {
+            if let Some(given) = arguments.get("body").filter(|body| **body != Value::Null) {
+                let content_type;
+                (body, content_type) = match given.as_str() {
+                    Some(text) => (text.as_bytes().to_vec(), "text/plain; charset=utf-8"),
+                    None => (given.to_json().into_bytes(), "application/json"),
+                };
                 headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
             }
             // A session's id may hold what no header may.
@@ -103,14 +93,14 @@ impl HttpTool {
         {
             headers.entry(HeaderName::from_static("traceparent")).or_insert(value);
         }
-        let method = if self.work == Work::Get { Method::GET } else { Method::POST };
+        let method = self.method.clone();
         let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default().to_owned();
         let answer = tokio::select! {
             answer = http.request(HttpRequest { method, url, headers, body }) => answer,
             () = context.cancel.cancelled() => return ToolOutcome::Error("the request was cancelled".to_owned()),
         };
         match answer {
-            Ok(answer) if self.work == Work::Get && matches!(answer.status, 429 | 503) => {
+            Ok(answer) if is_get && matches!(answer.status, 429 | 503) => {
                 ToolOutcome::Unavailable(format!("the server is busy and answers with status {}", answer.status))
             }
             Ok(answer) => {
@@ -132,26 +122,19 @@ impl HttpTool {
 impl Tool for HttpTool {
     fn signature(&self) -> ToolSignature {
         let mut parameters = vec![parameter("url", TypeKind::Str, None, "the whole address, with its scheme")];
-        if self.work == Work::Post {
+        if self.method == Method::POST {
             let body = "what is sent: text as it is, null for nothing, anything else as JSON";
             parameters.push(parameter("body", Type::ANY, None, body));
         }
         parameters.push(parameter("headers", TypeKind::Dict, Some(Value::map(Map::new())), "further headers"));
         parameters.extend(self.resources.parameter("which resource makes the request"));
-        let (name, summary, effect) = match self.work {
-            Work::Get => (
-                HTTP_GET,
-                "Sends a GET request to an allowed server and returns {status, headers, body}; a JSON body is a value.",
-                EffectClass::ReadOnly,
-            ),
-            Work::Post => (
-                HTTP_POST,
-                "Sends a POST request to an allowed server and returns {status, headers, body}; a JSON body is a \
-                 value.",
-                EffectClass::Write,
-            ),
-        };
-        tool(name, parameters, TypeKind::Dict, summary, effect)
+        let is_get = self.method == Method::GET;
+        let (name, effect) = if is_get { (HTTP_GET, EffectClass::ReadOnly) } else { (HTTP_POST, EffectClass::Write) };
+        let summary = format!(
+            "Sends a {} request to an allowed server and returns {{status, headers, body}}; a JSON body is a value.",
+            self.method
+        );
+        tool(name, parameters, TypeKind::Dict, &summary, effect)
     }
 
     fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
@@ -163,7 +146,7 @@ impl Tool for HttpTool {
     fn timeout(&self) -> Duration {
         // The resource's own time-out is the first to speak, as it names the server; a read may be tried three times.
         let longest = self.resources.all().map(Http::timeout).max().unwrap_or_default();
-        let n_attempts = if self.work == Work::Get { 3 } else { 1 };
+        let n_attempts = if self.method == Method::GET { 3 } else { 1 };
         longest * n_attempts + Duration::from_secs(5)
     }
 
@@ -177,9 +160,7 @@ fn read_headers(http: &Http, headers: Option<&Value>) -> Result<HeaderMap, Vec<A
     let mut faults = Vec::new();
     let Some(Value::Map(headers)) = headers else { return Ok(read) };
     for (name, value) in headers.iter() {
-        let mut fault = |message: &str| {
-            faults.push(ArgumentFault { path: format!("headers.{name}"), message: message.to_owned() });
-        };
+        let mut fault = |message: &str| faults.push(ArgumentFault::new(format!("headers.{name}"), message));
         let text = match value {
             Value::Null | Value::List(_) | Value::Map(_) => {
                 fault("must be text or a number");

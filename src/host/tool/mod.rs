@@ -34,7 +34,6 @@ pub mod sql;
 pub mod workspace;
 
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -107,7 +106,7 @@ pub enum ToolOutcome {
 }
 
 /// A call in progress.
-pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
+pub type ToolFuture<'a> = BoxFuture<'a, ToolOutcome>;
 
 /// A call that has been begun; nothing happens before `future` is awaited.
 pub struct BegunCall {

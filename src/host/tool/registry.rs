@@ -224,21 +224,27 @@ impl Registry {
         llm: Option<Arc<dyn Llm>>,
         trace: Option<TraceParent>,
     ) -> BegunCall {
-        let live = || self.begin_live(session, call, cancel, llm, trace);
+        let (sender, progress) = mpsc::channel(PROGRESS);
+        let context = CallContext {
+            session: session.clone(),
+            call_id: format!("{session}/{}", call.call.0).into(),
+            // Until it begins.
+            deadline: Instant::now(),
+            cancel,
+            progress: sender,
+            ask: call.answers.last().map(|(_, answer)| answer.clone()),
+            answers: call.answers.clone(),
+            llm,
+            trace,
+            skill: call.skill.as_deref().and_then(|file| Path::new(file).parent()).map(Arc::from),
+        };
+        let live = || self.begin_live(call, context, progress);
         let Some(take) = self.take.get() else { return live() };
         let is_recorded = self.find(&call.name).is_none_or(|entry| entry.tool.is_recorded());
         recorded::begin(take, call, take.has_tools() && is_recorded, live)
     }
 
-    fn begin_live(
-        &self,
-        session: &Arc<str>,
-        call: &StartCall,
-        cancel: CancellationToken,
-        llm: Option<Arc<dyn Llm>>,
-        trace: Option<TraceParent>,
-    ) -> BegunCall {
-        let (sender, progress) = mpsc::channel(PROGRESS);
+    fn begin_live(&self, call: &StartCall, context: CallContext, progress: mpsc::Receiver<Value>) -> BegunCall {
         let refused = |text: String| async move { failed(text) }.boxed();
         let hidden = hidden(call);
         let Some(entry) = self.find(&call.name) else {
@@ -248,30 +254,16 @@ impl Registry {
         // Both run on the session's own task.
         let checked = guarded(|| {
             let arguments = entry.tool.check(call.argument_map())?;
-            entry.tool.begun(session, call);
+            entry.tool.begun(&context.session, call);
             Ok::<_, Vec<ArgumentFault>>(arguments)
         });
-        let fault = match checked {
-            Ok(Ok(arguments)) => Ok(arguments),
-            Ok(Err(faults)) => Err(describe_faults(&entry.signature.signature, &faults)),
-            Err(cause) => Err(describe_panic(&call.name, &cause)),
-        };
-        let arguments = match fault {
+        let checked = checked
+            .map_err(|cause| describe_panic(&call.name, &cause))
+            .and_then(|checked| checked.map_err(|faults| describe_faults(&entry.signature.signature, &faults)));
+        let arguments = match checked {
             Ok(arguments) => arguments,
             // A tool may put what it was sent into what it says of it.
             Err(fault) => return BegunCall { outcome: refused(hidden.mask(&fault).into_owned()), progress, hidden },
-        };
-        let context = CallContext {
-            session: session.clone(),
-            call_id: format!("{session}/{}", call.call.0).into(),
-            deadline: Instant::now() + entry.timeout,
-            cancel,
-            progress: sender,
-            ask: call.answers.last().map(|(_, answer)| answer.clone()),
-            answers: call.answers.clone(),
-            llm,
-            trace,
-            skill: call.skill.as_deref().and_then(|file| Path::new(file).parent()).map(Arc::from),
         };
         let secrets = hidden.clone();
         let is_secret = call.is_result_secret;
@@ -342,9 +334,7 @@ impl Entry {
                         tokio::time::sleep(pause(n_tried)).await;
                     }
                     Ok(outcome) => return call_outcome(outcome),
-                    Err(panic) => {
-                        return failed(describe_panic(name, &panic_text(&*panic)));
-                    }
+                    Err(panic) => return failed(describe_panic(name, &panic_text(&*panic))),
                 }
             }
         };

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use strum::VariantArray as _;
+
 use crate::host::resource::documents::Documents;
 use crate::host::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
@@ -26,17 +28,23 @@ const MAX_AROUND: usize = 50;
 const PIECES: &str = "looks up pieces of documents by what they say";
 
 /// One of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Retrieval {
     /// `SearchDocuments`.
+    #[strum(serialize = "SearchDocuments")]
     Search,
     /// `ReadDocument`.
+    #[strum(serialize = "ReadDocument")]
     Read,
     /// `LookUpFacts`.
+    #[strum(serialize = "LookUpFacts")]
     LookUp,
     /// The instruction `retrieve_knowledge_graph` of plans.
+    #[strum(serialize = "retrieve_knowledge_graph")]
     KnowledgeGraph,
     /// The instruction `retrieve_embedded_chunks` of plans.
+    #[strum(serialize = "retrieve_embedded_chunks")]
     EmbeddedChunks,
     /// The tool `vector_search` of plans.
     VectorSearch,
@@ -44,25 +52,11 @@ pub enum Retrieval {
 
 impl Retrieval {
     /// All of them.
-    pub const ALL: [Retrieval; 6] = [
-        Retrieval::Search,
-        Retrieval::Read,
-        Retrieval::LookUp,
-        Retrieval::KnowledgeGraph,
-        Retrieval::EmbeddedChunks,
-        Retrieval::VectorSearch,
-    ];
+    pub const ALL: &'static [Retrieval] = Retrieval::VARIANTS;
 
     /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Retrieval::Search => "SearchDocuments",
-            Retrieval::Read => "ReadDocument",
-            Retrieval::LookUp => "LookUpFacts",
-            Retrieval::KnowledgeGraph => "retrieve_knowledge_graph",
-            Retrieval::EmbeddedChunks => "retrieve_embedded_chunks",
-            Retrieval::VectorSearch => "vector_search",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// What it takes and gives, whichever indexes there are. The parameters of plans' instructions are those of their

@@ -69,8 +69,7 @@ impl Tool for SqlQuery {
         let mut faults = Vec::new();
         let is_right = |values: &Value| matches!(values, Value::List(_) | Value::Map(_) | Value::Null);
         if let Some(other) = arguments.get("parameters").filter(|values| !is_right(values)) {
-            let message = format!("must be list or dict, not {}", other.kind());
-            faults.push(ArgumentFault { path: "parameters".into(), message });
+            faults.push(ArgumentFault::new("parameters", format!("must be list or dict, not {}", other.kind())));
         }
         faults.extend(self.databases.find(&arguments).err());
         if faults.is_empty() { Ok(arguments) } else { Err(faults) }

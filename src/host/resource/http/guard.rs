@@ -127,8 +127,7 @@ impl Guard {
         let host = url.host_str().unwrap_or_default();
         let port = url.port_or_known_default().unwrap_or_default();
         if !self.hosts.iter().any(|allowed| allowed.permits(host, port)) {
-            let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-            return Err(Refusal::Host { host: host.into() });
+            return Err(Refusal::Host { host: shown_host(url).into() });
         }
         // Names are checked when they are resolved; an address is not resolved by anybody.
         match literal(host) {
@@ -185,6 +184,12 @@ impl AllowedHost {
                 AllowedPort::All => true,
             }
     }
+}
+
+/// A server as messages name it: host and port, nothing of the path or the query, which may hold keys.
+pub(super) fn shown_host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// The address that a host of a URL is, if it is one; the url crate has brought all forms of one into one.

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::host::keys::{count, pairs, seconds, texts};
 use crate::host::net;
-use crate::host::resource::http::guard::{Guard, Refusal};
+use crate::host::resource::http::guard::{Guard, Refusal, shown_host};
 use crate::host::resource::http::resolver::{GuardedResolver, Resolver, SystemResolver};
 use crate::host::resource::{Label, Resource, ResourceError};
 use crate::host::secrets::Secrets;
@@ -141,10 +141,8 @@ impl Http {
         let mut headers = HeaderMap::new();
         for (name, value) in &config.headers {
             let wrong = |part: &str| {
-                ResourceError::new(
-                    format!("the {part} of the header `{name}` cannot be sent"),
-                    "correct it in `headers`",
-                )
+                let cause = format!("the {part} of the header `{name}` cannot be sent");
+                ResourceError::new(cause, "correct it in `headers`")
             };
             let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("name"))?;
             let mut value = HeaderValue::from_str(value).map_err(|_| wrong("value"))?;
@@ -300,10 +298,8 @@ impl Resource for Http {
     fn acquire(&self) -> BoxFuture<'_, Result<(), ResourceError>> {
         Box::pin(async {
             let client = self.build().map_err(|cause| {
-                ResourceError::new(
-                    format!("no HTTP client can be created: {cause}"),
-                    "check the certificates of this system, or allow only `http` in `schemes`",
-                )
+                let advice = "check the certificates of this system, or allow only `http` in `schemes`";
+                ResourceError::new(format!("no HTTP client can be created: {cause}"), advice)
             })?;
             *self.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
             Ok(())
@@ -319,12 +315,6 @@ impl Resource for Http {
 /// Whether a caller's header goes along to another server. Of others nobody knows what they prove.
 fn is_harmless(name: &HeaderName) -> bool {
     matches!(name.as_str(), "accept" | "accept-language" | "content-type" | "idempotency-key")
-}
-
-/// A server as messages name it: host and port, nothing of the path or the query, which may hold keys.
-fn shown_host(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 fn explain(url: &Url, error: &reqwest::Error) -> HttpError {

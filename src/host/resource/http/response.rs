@@ -26,10 +26,8 @@ pub(super) fn body(headers: &HeaderMap, bytes: Vec<u8>) -> Value {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mime_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let Some(text) = text(content_type, &bytes) else {
-        let mut members = Map::new();
-        members.insert("base64".into(), Value::from(BASE64_STANDARD.encode(&bytes)));
-        members.insert("mime_type".into(), Value::from(mime_type));
-        return Value::map(members);
+        let members = [("base64", BASE64_STANDARD.encode(&bytes)), ("mime_type", mime_type)];
+        return Value::map(members.map(|(name, text)| (name.into(), Value::from(text))).into_iter().collect());
     };
     if mime_type == "application/json" || mime_type == "text/json" || mime_type.ends_with("+json") {
         // What only claims to be JSON is text.

@@ -15,7 +15,7 @@ use tokio_postgres::error::{ErrorPosition, SqlState};
 
 use crate::host::resource::postgres::connection::{Connected, Server};
 use crate::host::resource::postgres::values::{Decoded, Parameter};
-use crate::host::resource::rows::{Rows, changed, place};
+use crate::host::resource::rows::{Rows, changed, check_count, place};
 use crate::host::resource::sql::{Database, PostgresConfig, SqlError};
 use crate::host::resource::{Label, Resource, ResourceError};
 use crate::value::Value;
@@ -91,11 +91,7 @@ impl Postgres {
         let limit = format!("SET LOCAL statement_timeout = {}", self.config.timeout.as_millis().clamp(1, 1 << 30));
         transaction.batch_execute(&limit).await.map_err(explain)?;
         let statement = transaction.prepare(sql).await.map_err(explain)?;
-        let n_places = statement.params().len();
-        if values.len() != n_places {
-            let text = format!("the statement has {n_places} placeholders, but there are {} values", values.len());
-            return Err(SqlError::Failed(text));
-        }
+        check_count(statement.params().len(), values.len())?;
         let columns: Vec<Arc<str>> = statement.columns().iter().map(|column| column.name().into()).collect();
         let n_columns = columns.len();
         let mut kept = Rows::new(columns, self.config.max_rows, self.config.max_bytes)?;

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Span, Timestamp};
 use tokio_postgres::types::{Format, FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 
 use crate::host::resource::rows::{bytes_of, bytes_value};
+use crate::host::text::hex;
 use crate::value::Value;
 
 type Fault = Box<dyn Error + Sync + Send>;
@@ -55,10 +56,10 @@ fn text_of(value: &Value, ty: &Type) -> Result<Option<String>, Fault> {
         return Ok(Some(value.to_json()));
     }
     if let Some(bytes) = bytes_of(value) {
-        return Ok(Some(hex(&bytes?)));
+        return Ok(Some(escaped(&bytes?)));
     }
     Ok(Some(match (value, ty.kind()) {
-        (Value::Str(text), _) if *ty == Type::BYTEA => hex(text.as_bytes()),
+        (Value::Str(text), _) if *ty == Type::BYTEA => escaped(text.as_bytes()),
         (Value::List(items), Kind::Array(inner)) => array_text(items, inner)?,
         (_, _) => value.to_text(),
     }))
@@ -82,9 +83,8 @@ fn array_text(items: &[Value], inner: &Type) -> Result<String, Fault> {
     Ok(format!("{{{}}}", parts.join(",")))
 }
 
-fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-    format!("\\x{}", digits.collect::<String>())
+fn escaped(bytes: &[u8]) -> String {
+    format!("\\x{}", hex(bytes))
 }
 
 /// A value of a result.
@@ -134,22 +134,18 @@ fn decode(ty: &Type, raw: &[u8]) -> Result<Value, Fault> {
             let since = SignedDuration::from_micros(i64::from_be_bytes(fixed(raw)?));
             Value::from(jiff::civil::Time::midnight().checked_add(since)?.to_string())
         }
-        Type::TIMESTAMP => match i64::from_be_bytes(fixed(raw)?) {
+        Type::TIMESTAMP | Type::TIMESTAMPTZ => match i64::from_be_bytes(fixed(raw)?) {
             i64::MAX => Value::str("infinity"),
             i64::MIN => Value::str("-infinity"),
-            micros => {
+            micros if *ty == Type::TIMESTAMP => {
                 let start = Date::constant(2000, 1, 1).to_datetime(jiff::civil::Time::midnight());
                 Value::from(start.checked_add(SignedDuration::from_micros(micros))?.to_string())
             }
-        },
-        Type::TIMESTAMPTZ => match i64::from_be_bytes(fixed(raw)?) {
-            i64::MAX => Value::str("infinity"),
-            i64::MIN => Value::str("-infinity"),
             micros => Value::from(Timestamp::from_microsecond(micros.saturating_add(EPOCH))?.to_string()),
         },
         Type::UUID => {
             let digits = hex(&fixed::<16>(raw)?);
-            let [a, b, c, d, e] = [&digits[2..10], &digits[10..14], &digits[14..18], &digits[18..22], &digits[22..]];
+            let [a, b, c, d, e] = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
             Value::from(format!("{a}-{b}-{c}-{d}-{e}"))
         }
         Type::VOID => Value::Null,

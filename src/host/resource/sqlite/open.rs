@@ -10,6 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::host::component::paths::leads_out;
 use crate::host::resource::ResourceError;
 use crate::host::resource::sql::SqliteConfig;
 
@@ -142,9 +143,5 @@ fn unusable(config: &SqliteConfig, error: &rusqlite::Error) -> ResourceError {
 }
 
 fn explain(error: &io::Error) -> String {
-    if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
-        // cap-std's answer to whatever would leave the folder.
-        return "it is outside the working directory".to_owned();
-    }
-    error.to_string()
+    if leads_out(error) { "it is outside the working directory".to_owned() } else { error.to_string() }
 }

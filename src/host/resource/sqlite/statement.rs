@@ -8,7 +8,7 @@ use rusqlite::types::{Value as Stored, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement};
 
 use crate::host::resource::ResourceError;
-use crate::host::resource::rows::{Rows, bytes_of, bytes_value, changed, place};
+use crate::host::resource::rows::{Rows, bytes_of, bytes_value, changed, check_count, place};
 use crate::host::resource::sql::{SqlError, SqliteConfig};
 use crate::value::Value;
 
@@ -62,13 +62,6 @@ struct Watch {
     adds_rows: AtomicBool,
     /// Whether a row was added while it ran, which may also be a trigger's doing.
     has_added: AtomicBool,
-}
-
-/// What a statement does with rows of tables.
-#[derive(Clone, Copy)]
-struct Kind {
-    changes_rows: bool,
-    adds_rows: bool,
 }
 
 impl Watch {
@@ -140,22 +133,16 @@ impl Statements {
             return Err(SqlError::Failed("there is no statement in `sql`".to_owned()));
         }
         // What the machine itself prepares while it runs is another matter: virtual tables do.
-        let kind = Kind {
-            changes_rows: self.watch.changes_rows.load(Ordering::Relaxed),
-            adds_rows: self.watch.adds_rows.load(Ordering::Relaxed),
-        };
+        let changes = [&self.watch.changes_rows, &self.watch.adds_rows].map(|flag| flag.load(Ordering::Relaxed));
         bind(&mut statement, values)?;
         if statement.readonly() {
-            return self.step(sql, &mut statement, kind);
+            return self.step(sql, &mut statement, changes);
         }
         // What a statement of many rows has done so far is undone if it fails, or if its result is too large.
         self.ours("BEGIN IMMEDIATE").map_err(explain)?;
-        let result = self.step(sql, &mut statement, kind);
+        let result = self.step(sql, &mut statement, changes);
         drop(statement);
-        let result = match result {
-            Ok(value) => self.ours("COMMIT").map_err(explain).map(|()| value),
-            Err(error) => Err(error),
-        };
+        let result = result.and_then(|value| self.ours("COMMIT").map_err(explain).map(|()| value));
         if !self.connection.is_autocommit() {
             // Some errors have rolled it back already; nothing is left to do where this fails.
             let _ = self.ours("ROLLBACK");
@@ -163,16 +150,22 @@ impl Statements {
         result
     }
 
-    fn step(&self, sql: &str, statement: &mut Statement<'_>, kind: Kind) -> Result<Value, SqlError> {
+    /// Runs what is prepared, of which it is known whether it changes rows of a table, and whether it adds some.
+    fn step(
+        &self,
+        sql: &str,
+        statement: &mut Statement<'_>,
+        [changes_rows, adds_rows]: [bool; 2],
+    ) -> Result<Value, SqlError> {
         let explain = |error: rusqlite::Error| explain(&self.watch, sql, &error);
         let n_columns = statement.column_count();
         if n_columns == 0 {
             let before = self.connection.total_changes();
             statement.raw_execute().map_err(explain)?;
             // A statement that changes no rows leaves the count and the id of the one before it.
-            let has_changed = kind.changes_rows && self.connection.total_changes() != before;
+            let has_changed = changes_rows && self.connection.total_changes() != before;
             let n_rows = if has_changed { self.connection.changes() } else { 0 };
-            let has_added = kind.adds_rows && self.watch.has_added.load(Ordering::Relaxed);
+            let has_added = adds_rows && self.watch.has_added.load(Ordering::Relaxed);
             return Ok(changed(n_rows, has_added.then(|| self.connection.last_insert_rowid())));
         }
         let columns = statement.column_names().map(Arc::from).collect();
@@ -258,14 +251,8 @@ fn bind(statement: &mut Statement<'_>, values: &Value) -> Result<(), SqlError> {
     let n_places = statement.parameter_count();
     match values {
         Value::List(values) => {
-            if values.len() != n_places {
-                let text = format!("the statement has {n_places} placeholders, but there are {} values", values.len());
-                return Err(SqlError::Failed(text));
-            }
-            for (index, value) in values.iter().enumerate() {
-                bind_one(statement, index + 1, value)?;
-            }
-            Ok(())
+            check_count(n_places, values.len())?;
+            values.iter().zip(1..).try_for_each(|(value, index)| bind_one(statement, index, value))
         }
         Value::Map(values) => {
             let bare = |index| statement.parameter_name(index).map(|name| name[1..].to_owned());

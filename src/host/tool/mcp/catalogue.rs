@@ -11,13 +11,16 @@ use tokio::time::sleep;
 
 use super::connection::Connection;
 use super::error::{McpError, McpFault};
-use super::helpers::{Helper, MAX_PAGES, Work};
+use super::helpers::{Helper, Work};
 use super::server::McpServer;
 use super::text;
 use super::tool::McpTool;
 use crate::host::tasks;
 use crate::host::tool::Tool;
 use crate::host::tool::registry::Registry;
+
+/// Pages of a list at most.
+const MAX_PAGES: usize = 200;
 
 /// Tools of one server at most.
 const MAX_TOOLS: usize = 2_000;
@@ -83,29 +86,47 @@ impl McpServer {
 
     /// All tools, page by page.
     async fn listed(&self, connection: &Connection) -> Result<Vec<ForeignTool>, McpError> {
-        let mut tools = Vec::new();
-        let mut cursor = None;
-        for _ in 0..MAX_PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-            let request = async {
-                match connection.peer.list_tools(Some(params)).await {
-                    // A server of resources or prompts only.
-                    Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => Ok(None),
-                    result => result.map(Some),
+        let peer = &connection.peer;
+        let page = |params| async move {
+            match peer.list_tools(Some(params)).await {
+                // A server of resources or prompts only.
+                Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+                    Ok((Vec::new(), None))
                 }
-            };
-            let Some(page) = self.ask(connection, request).await? else { return Ok(tools) };
-            tools.extend(page.tools);
-            if tools.len() > MAX_TOOLS {
-                let cause = format!("has more than {MAX_TOOLS} tools");
-                return Err(self.error((McpFault::Protocol, cause)));
+                page => page.map(|page| (page.tools, page.next_cursor)),
             }
-            cursor = page.next_cursor;
-            if cursor.is_none() {
-                return Ok(tools);
+        };
+        let cause = match self.pages(connection, MAX_TOOLS, page).await? {
+            (tools, true) => return Ok(tools),
+            (tools, false) if tools.len() == MAX_TOOLS => format!("has more than {MAX_TOOLS} tools"),
+            (_, false) => format!("has more than {MAX_PAGES} pages of tools"),
+        };
+        Err(self.error((McpFault::Protocol, cause)))
+    }
+
+    /// A list, page by page, up to `max` entries; and whether that is all of it.
+    pub(super) async fn pages<T, F>(
+        &self,
+        connection: &Connection,
+        max: usize,
+        page: impl Fn(PaginatedRequestParams) -> F,
+    ) -> Result<(Vec<T>, bool), McpError>
+    where
+        F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+    {
+        let (mut entries, mut cursor) = (Vec::new(), None);
+        for _ in 0..MAX_PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor);
+            let (more, next) = self.ask(connection, page(params)).await?;
+            entries.extend(more);
+            if entries.len() > max || next.is_none() {
+                let is_whole = entries.len() <= max;
+                entries.truncate(max);
+                return Ok((entries, is_whole));
             }
+            cursor = next;
         }
-        Err(self.error((McpFault::Protocol, format!("has more than {MAX_PAGES} pages of tools"))))
+        Ok((entries, false))
     }
 }
 

@@ -23,7 +23,7 @@ use super::options::{Generation, McpOptions, Transport};
 use super::process::Process;
 use super::text;
 use super::transport::Watched;
-use crate::host::child::Witness;
+use crate::host::child::{Run, Witness};
 use crate::host::net;
 use crate::host::tasks;
 
@@ -55,16 +55,14 @@ impl Connection {
     /// Connects; `changes` counts what the server says about its tools.
     pub(super) async fn start(options: &McpOptions, changes: &watch::Sender<u64>) -> Result<Connection, Cause> {
         let attempt = async {
-            match attempt(options, changes, options.generation).await {
-                // There are servers that end when the first message is one that they do not know.
-                Err((McpFault::Exited, _))
-                    if options.generation == Generation::Auto
-                        && !matches!(options.transport, Transport::Url { .. }) =>
-                {
-                    attempt_again(options, changes).await
-                }
-                result => result,
-            }
+            let first = attempt(options, changes, options.generation).await;
+            let has_choice =
+                options.generation == Generation::Auto && !matches!(options.transport, Transport::Url { .. });
+            // There are servers that end when the first message is one that they do not know.
+            let (true, Err((McpFault::Exited, _))) = (has_choice, &first) else { return first };
+            let server = &*options.name;
+            tracing::debug!(server, "it ended at `server/discover`; it is started again with `initialize`");
+            attempt(options, changes, Generation::Initialize).await
         };
         match tokio::time::timeout(options.start_timeout, attempt).await {
             Ok(result) => result,
@@ -150,11 +148,6 @@ async fn listen(peer: &Peer<RoleClient>, changes: &watch::Sender<u64>) {
     }
 }
 
-async fn attempt_again(options: &McpOptions, changes: &watch::Sender<u64>) -> Result<Connection, Cause> {
-    tracing::debug!(server = &*options.name, "it ended at `server/discover`; it is started again with `initialize`");
-    attempt(options, changes, Generation::Initialize).await
-}
-
 async fn attempt(
     options: &McpOptions,
     changes: &watch::Sender<u64>,
@@ -172,7 +165,8 @@ async fn attempt(
     let mut witness = None;
     let started = match &options.transport {
         Transport::Command { command, folder, environment } => {
-            let (process, known) = Process::start(&options.name, command, folder, environment, &options.secrets)?;
+            let run = Run { command, folder, environment };
+            let (process, known) = Process::start(&options.name, run, &options.secrets)?;
             witness = Some(known);
             client.serve_with_lifecycle(Watched::new(process, gone.clone(), probes), lifecycle(generation)).await
         }

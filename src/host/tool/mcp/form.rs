@@ -10,6 +10,9 @@ use crate::value::Value;
 /// Fields of a form at most: nobody answers more.
 const MAX_FIELDS: usize = 32;
 
+/// What is said of an answer where one of both is wanted.
+const NEITHER: &str = "neither yes nor no";
+
 /// What leaves out a field that may be left out.
 const SKIP: &str = "skip";
 
@@ -42,15 +45,6 @@ enum Kind {
     /// Values and what they are called.
     One(Vec<(String, String)>),
     Several(Vec<(String, String)>),
-}
-
-/// What came of an answer.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answered {
-    /// It fits; there may be more to ask.
-    Taken,
-    /// It does not fit, and why.
-    Refused(String),
 }
 
 impl Form {
@@ -106,19 +100,21 @@ impl Form {
         Some(question)
     }
 
-    /// Takes the answer to [`Form::question`].
-    pub(super) fn answer(&mut self, answer: &Value) -> Answered {
-        let Some(field) = self.fields.get(self.answers.len()) else { return Answered::Taken };
-        match field.read(answer) {
-            Ok(Read::Value(json)) => self.answers.push(Some(json)),
-            Ok(Read::LeftOut) => self.answers.push(None),
-            Ok(Read::Declined) => self.action = Some(ElicitationAction::Decline),
-            Err(reason) => return Answered::Refused(reason),
+    /// Takes the answer to [`Form::question`]; there may be more to ask.
+    ///
+    /// # Errors
+    /// Why it does not fit.
+    pub(super) fn answer(&mut self, answer: &Value) -> Result<(), String> {
+        let Some(field) = self.fields.get(self.answers.len()) else { return Ok(()) };
+        match field.read(answer)? {
+            Read::Value(json) => self.answers.push(Some(json)),
+            Read::LeftOut => self.answers.push(None),
+            Read::Declined => self.action = Some(ElicitationAction::Decline),
         }
         if self.action.is_none() && self.answers.len() == self.fields.len() {
             self.action = Some(ElicitationAction::Accept);
         }
-        Answered::Taken
+        Ok(())
     }
 
     /// What the server is told.
@@ -191,14 +187,14 @@ impl Field {
                 return match truth(answer, said) {
                     Some(true) => Ok(Read::LeftOut),
                     Some(false) => Ok(Read::Declined),
-                    None => Err(neither(said)),
+                    None => Err(no(said, NEITHER)),
                 };
             }
-            Kind::Bool => Json::Bool(truth(answer, said).ok_or_else(|| neither(said))?),
+            Kind::Bool => Json::Bool(truth(answer, said).ok_or_else(|| no(said, NEITHER))?),
             Kind::One(options) => match (chosen(options, answer, said), answer) {
                 (Some(value), _) => Json::String(value),
                 (None, Value::Bool(false)) => return Ok(Read::Declined),
-                (None, _) => return Err(format!("`{}` is not one of them", text::words(said, 100))),
+                (None, _) => return Err(no(said, "not one of them")),
             },
             Kind::Text | Kind::Int | Kind::Number | Kind::Several(_) if *answer == Value::Bool(false) => {
                 return Ok(Read::Declined);
@@ -209,30 +205,21 @@ impl Field {
                 } else {
                     said.split(',').map(|item| Value::str(item.trim())).collect()
                 };
-                let mut values = Vec::new();
-                for item in items {
+                let value = |item: Value| {
                     let said = item.to_text();
-                    let value = chosen(options, &item, said.trim());
-                    values.push(Json::String(
-                        value.ok_or_else(|| format!("`{}` is not one of them", text::words(&said, 100)))?,
-                    ));
-                }
-                Json::Array(values)
+                    chosen(options, &item, said.trim()).map(Json::String).ok_or_else(|| no(&said, "not one of them"))
+                };
+                Json::Array(items.into_iter().map(value).collect::<Result<_, _>>()?)
             }
             Kind::Text => Json::from(if *answer == Value::Bool(true) { "yes" } else { said }),
-            Kind::Int => {
-                Json::from(whole(said).ok_or_else(|| format!("`{}` is not a whole number", text::words(said, 100)))?)
-            }
+            Kind::Int => Json::from(whole(said).ok_or_else(|| no(said, "not a whole number"))?),
             Kind::Number => {
                 let number = said.parse::<f64>().ok().filter(|number| number.is_finite());
-                let number = number.ok_or_else(|| format!("`{}` is not a number", text::words(said, 100)))?;
+                let number = number.ok_or_else(|| no(said, "not a number"))?;
                 whole(said).map_or_else(|| Json::from(number), Json::from)
             }
         };
-        match out_of_bounds(&self.schema, &json) {
-            Some(reason) => Err(reason),
-            None => Ok(Read::Value(json)),
-        }
+        out_of_bounds(&self.schema, &json).map_or(Ok(Read::Value(json)), Err)
     }
 }
 
@@ -312,8 +299,9 @@ fn truth(answer: &Value, said: &str) -> Option<bool> {
     }
 }
 
-fn neither(said: &str) -> String {
-    format!("`{}` is neither yes nor no", text::words(said, 100))
+/// What an answer is and should not be.
+fn no(said: &str, what: &str) -> String {
+    format!("`{}` is {what}", text::words(said, 100))
 }
 
 fn whole(said: &str) -> Option<i64> {

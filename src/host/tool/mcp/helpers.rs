@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::ServiceError;
 use rmcp::model::{
-    GetPromptRequestParams, GetPromptResponse, PaginatedRequestParams, Prompt, ReadResourceRequestParams,
-    ReadResourceResponse, Resource, ResourceTemplate, ServerCapabilities,
+    GetPromptRequestParams, GetPromptResponse, Prompt, ReadResourceRequestParams, ReadResourceResponse, Resource,
+    ResourceTemplate, ServerCapabilities,
 };
 use serde_json::{Value as Json, json};
 
-use super::connection::Connection;
 use super::content::{of_prompt, of_resource, put};
 use super::error::{McpError, McpFault};
 use super::schema::value_of;
@@ -25,11 +23,9 @@ use crate::vm::protocol::{EffectClass, ToolSignature};
 /// Entries of a list at most.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Pages of a list at most.
-pub(super) const MAX_PAGES: usize = 200;
-
 /// What a helper does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Work {
     ListResources,
     ReadResource,
@@ -51,12 +47,7 @@ impl Work {
 
     /// The name of its tool, if the server has none of that name.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Work::ListResources => "list_resources",
-            Work::ReadResource => "read_resource",
-            Work::ListPrompts => "list_prompts",
-            Work::GetPrompt => "get_prompt",
-        }
+        self.into()
     }
 
     fn summary(self) -> &'static str {
@@ -99,21 +90,34 @@ impl Helper {
 
     async fn make(&self, arguments: &Map) -> Result<Value, McpError> {
         let connection = self.server.connection().await?;
+        let peer = &connection.peer;
         let text_of = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match self.work {
             Work::ListResources => {
-                let resources = self.pages(&connection, Self::resources).await?;
+                let page = |params| async move {
+                    let page = peer.list_resources(Some(params)).await?;
+                    Ok((page.resources.iter().map(resource).collect::<Vec<_>>(), page.next_cursor))
+                };
+                let (resources, _) = self.server.pages(&connection, MAX_ENTRIES, page).await?;
+                let page = |params| async move {
+                    let page = peer.list_resource_templates(Some(params)).await?;
+                    Ok((page.resource_templates.iter().map(template).collect::<Vec<_>>(), page.next_cursor))
+                };
                 // Not all servers of resources have templates.
-                let templates = self.pages(&connection, Self::templates).await.unwrap_or_default();
+                let (templates, _) = self.server.pages(&connection, MAX_ENTRIES, page).await.unwrap_or_default();
                 Ok(value_of(&json!({"resources": resources, "templates": templates})).unwrap_or(Value::Null))
             }
             Work::ListPrompts => {
-                let prompts = self.pages(&connection, Self::prompts).await?;
+                let page = |params| async move {
+                    let page = peer.list_prompts(Some(params)).await?;
+                    Ok((page.prompts.iter().map(prompt).collect(), page.next_cursor))
+                };
+                let (prompts, _) = self.server.pages(&connection, MAX_ENTRIES, page).await?;
                 Ok(value_of(&Json::Array(prompts)).unwrap_or(Value::Null))
             }
             Work::ReadResource => {
                 let params = ReadResourceRequestParams::new(text_of("uri"));
-                match self.server.ask(&connection, connection.peer.read_resource_once(params)).await? {
+                match self.server.ask(&connection, peer.read_resource_once(params)).await? {
                     ReadResourceResponse::Complete(result) => Ok(of_resource(&result.contents)),
                     ReadResourceResponse::InputRequired(_) | _ => Err(self.wants_input()),
                 }
@@ -124,7 +128,7 @@ impl Helper {
                     let given = given.iter().map(|(name, value)| (name.to_string(), Json::from(value.to_text())));
                     params = params.with_arguments(given.collect());
                 }
-                match self.server.ask(&connection, connection.peer.get_prompt_once(params)).await? {
+                match self.server.ask(&connection, peer.get_prompt_once(params)).await? {
                     GetPromptResponse::Complete(result) => Ok(of_prompt(&result)),
                     GetPromptResponse::InputRequired(_) | _ => Err(self.wants_input()),
                 }
@@ -136,48 +140,6 @@ impl Helper {
         let cause = "wants to ask a person first, which only its tools may do".to_owned();
         self.server.error((McpFault::Protocol, cause))
     }
-
-    /// All pages of a list.
-    async fn pages<F>(&self, connection: &Connection, page: impl Fn(Arc<Pages>) -> F) -> Result<Vec<Json>, McpError>
-    where
-        F: Future<Output = Result<(Vec<Json>, Option<String>), ServiceError>>,
-    {
-        let mut entries = Vec::new();
-        let mut cursor = None;
-        for _ in 0..MAX_PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(cursor);
-            let pages = Arc::new(Pages { peer: connection.peer.clone(), params });
-            let (more, next) = self.server.ask(connection, page(pages)).await?;
-            entries.extend(more);
-            cursor = next;
-            if cursor.is_none() || entries.len() >= MAX_ENTRIES {
-                break;
-            }
-        }
-        entries.truncate(MAX_ENTRIES);
-        Ok(entries)
-    }
-
-    async fn resources(pages: Arc<Pages>) -> Result<(Vec<Json>, Option<String>), ServiceError> {
-        let page = pages.peer.list_resources(Some(pages.params.clone())).await?;
-        Ok((page.resources.iter().map(resource).collect(), page.next_cursor))
-    }
-
-    async fn templates(pages: Arc<Pages>) -> Result<(Vec<Json>, Option<String>), ServiceError> {
-        let page = pages.peer.list_resource_templates(Some(pages.params.clone())).await?;
-        Ok((page.resource_templates.iter().map(template).collect(), page.next_cursor))
-    }
-
-    async fn prompts(pages: Arc<Pages>) -> Result<(Vec<Json>, Option<String>), ServiceError> {
-        let page = pages.peer.list_prompts(Some(pages.params.clone())).await?;
-        Ok((page.prompts.iter().map(prompt).collect(), page.next_cursor))
-    }
-}
-
-/// One page that is asked for.
-struct Pages {
-    peer: rmcp::Peer<rmcp::RoleClient>,
-    params: PaginatedRequestParams,
 }
 
 impl Tool for Helper {

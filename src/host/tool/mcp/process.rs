@@ -1,7 +1,6 @@
 //! A server that is a process of ours, as a transport.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::error::McpFault;
-use crate::host::child::{Child, Pipes, Witness};
+use crate::host::child::{Child, Pipes, Run, Witness};
 use crate::host::secrets::Secrets;
 
 /// How long a process may take to end by itself when its input has ended.
@@ -35,19 +34,17 @@ impl Process {
     /// Starts it.
     pub(super) fn start(
         name: &Arc<str>,
-        command: &[String],
-        folder: &Path,
-        environment: &[(String, String)],
+        run: Run<'_>,
         secrets: &Arc<Secrets>,
     ) -> Result<(Process, Witness), (McpFault, String)> {
-        let Some(program) = command.first() else {
+        let Some(program) = run.command.first() else {
             return Err((McpFault::Configuration, "has an empty `command`".to_owned()));
         };
-        if !folder.is_dir() {
-            let folder = folder.display();
+        if !run.folder.is_dir() {
+            let folder = run.folder.display();
             return Err((McpFault::Configuration, format!("should run in {folder}, which is not a folder")));
         }
-        let started = Child::start(name, command, folder, environment, secrets);
+        let started = Child::start(name, run, secrets);
         let (child, Pipes { stdin, stdout }, witness) = started.map_err(|error| {
             let cause = if error.kind() == io::ErrorKind::NotFound {
                 format!("there is no command `{program}`")

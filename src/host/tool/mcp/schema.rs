@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::text;
-use crate::host::tool::arguments::{ArgumentFault, check_arguments};
+use crate::host::tool::arguments::{ArgumentFault, check_arguments, parameter};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
 
@@ -52,13 +52,9 @@ impl InputSchema {
             let default = property.get("default").and_then(value_of);
             let default = default.filter(|default| !is_required || *default != Value::Null);
             let description = property.get("description").and_then(Json::as_str).unwrap_or_default();
-            input.parameters.push(Parameter {
-                name,
-                ty: type_of(property),
-                default: default.or_else(|| (!is_required).then_some(Value::Null)),
-                description: text::words(description, text::MAX_SUMMARY).into(),
-                span: None,
-            });
+            let default = default.or_else(|| (!is_required).then_some(Value::Null));
+            let description = text::words(description, text::MAX_SUMMARY);
+            input.parameters.push(parameter(&name, type_of(property), default, &description));
         }
         if !says_more(schema, properties) {
             return input;
@@ -133,21 +129,20 @@ pub(super) fn json_of(value: &Value) -> Json {
 
 /// The nearest type.
 fn type_of(schema: &Json) -> Type {
-    let any = Type { kind: TypeKind::Any, optional: false };
     if let Some(name) = schema.get("type").and_then(Json::as_str) {
-        return Type { kind: kind_of(name), optional: false };
+        return kind_of(name).into();
     }
     let alternatives: Vec<&str> = if let Some(names) = schema.get("type").and_then(Json::as_array) {
         names.iter().filter_map(Json::as_str).collect()
     } else if let Some(schemas) = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Json::as_array) {
         let names: Option<Vec<&str>> = schemas.iter().map(|it| it.get("type").and_then(Json::as_str)).collect();
-        let Some(names) = names else { return any };
+        let Some(names) = names else { return Type::ANY };
         names
     } else if let Some(values) = schema.get("enum").and_then(Json::as_array) {
         let are_texts = !values.is_empty() && values.iter().all(Json::is_string);
-        return if are_texts { Type { kind: TypeKind::Str, optional: false } } else { any };
+        return if are_texts { TypeKind::Str.into() } else { Type::ANY };
     } else {
-        return any;
+        return Type::ANY;
     };
     let optional = alternatives.contains(&"null");
     let mut kinds: Vec<TypeKind> = Vec::new();
@@ -159,7 +154,7 @@ fn type_of(schema: &Json) -> Type {
     match kinds[..] {
         [kind] => Type { kind, optional },
         [TypeKind::Int, TypeKind::Float] | [TypeKind::Float, TypeKind::Int] => Type { kind: TypeKind::Float, optional },
-        _ => any,
+        _ => Type::ANY,
     }
 }
 

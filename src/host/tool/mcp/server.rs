@@ -1,19 +1,19 @@
 //! A server: its connection, begun again when it is lost, and its tools.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use rmcp::ServiceError;
 use tokio::sync::{Mutex, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
 use super::error::{McpError, McpFault, Trouble, advice, of_request};
 use super::options::McpOptions;
 use super::talk::Talks;
+use crate::host::child::Starts;
 use crate::host::tool::registry::pause;
 use crate::lang::expr::scan_name;
 
@@ -40,8 +40,7 @@ pub struct McpServer {
 #[derive(Default)]
 struct State {
     connection: Option<Arc<Connection>>,
-    /// When it was started, of late.
-    starts: VecDeque<Instant>,
+    starts: Starts,
     /// Starts that failed since one did not.
     n_failed: u32,
 }
@@ -104,10 +103,7 @@ impl McpServer {
             return Ok(connection.clone());
         }
         let lost = state.connection.take();
-        while state.starts.front().is_some_and(|start| start.elapsed() > WINDOW) {
-            state.starts.pop_front();
-        }
-        if state.starts.len() >= MAX_STARTS {
+        if state.starts.pause(MAX_STARTS, WINDOW).is_some() {
             let why = match &lost {
                 Some(lost) => lost.post_mortem().await.map(|why| format!("; the last time it {why}")),
                 None => None,
@@ -125,7 +121,7 @@ impl McpServer {
                 () = self.closed.cancelled() => return Err(closed()),
             }
         }
-        state.starts.push_back(Instant::now());
+        state.starts.note();
         let started = tokio::select! {
             started = Connection::start(&self.options, &self.changes) => started,
             () = self.closed.cancelled() => return Err(closed()),

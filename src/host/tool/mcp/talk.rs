@@ -12,7 +12,7 @@ use super::connection::Connection;
 use super::error::Trouble;
 use super::flight::Flight;
 use super::flights::Happening;
-use super::form::{Answered, Form};
+use super::form::Form;
 use super::text;
 use crate::value::Value;
 
@@ -27,7 +27,7 @@ pub(super) struct Talk {
     pub(super) flight: Flight,
     open: Option<Open>,
     /// Questions and answers, in order: if the call has to be made anew nobody is asked twice.
-    answered: Vec<(String, Value)>,
+    pub(super) answered: Vec<(Arc<str>, Value)>,
     /// How many of them the call that is in flight has had.
     n_used: usize,
     /// The server had given up waiting when the answer came.
@@ -51,35 +51,23 @@ pub(super) enum Next {
 }
 
 impl Talk {
-    /// Makes the call.
-    pub(super) fn begin(connection: Arc<Connection>, params: CallToolRequestParams) -> Talk {
-        let flight = Flight::begin(connection, params);
-        Talk { flight, open: None, answered: Vec::new(), n_used: 0, is_late: false }
-    }
-
-    /// Makes the call after a restart of the process: `answered` is what was asked before, as it was shown.
-    pub(super) fn begin_answered(
+    /// Makes the call; what was asked before, and is `answered`, is not asked again.
+    pub(super) fn begin(
         connection: Arc<Connection>,
         params: CallToolRequestParams,
         answered: Vec<(Arc<str>, Value)>,
     ) -> Talk {
-        let answered = answered.into_iter().map(|(question, answer)| (question.to_string(), answer)).collect();
-        Talk { answered, ..Talk::begin(connection, params) }
-    }
-
-    /// Makes the call once more; what has been answered is not asked again.
-    pub(super) fn anew(self, connection: Arc<Connection>, params: CallToolRequestParams) -> Talk {
-        Talk { answered: self.answered, ..Talk::begin(connection, params) }
+        Talk { flight: Flight::begin(connection, params), open: None, answered, n_used: 0, is_late: false }
     }
 
     /// Takes the answer to the open question; the text is the next question, if there is one now.
     pub(super) fn answer(&mut self, answer: Value) -> Option<String> {
         let open = self.open.as_mut()?;
         let question = open.form.question()?;
-        if let Answered::Refused(reason) = open.form.answer(&answer) {
+        if let Err(reason) = open.form.answer(&answer) {
             return Some(format!("That cannot be used: {reason}.\n{question}"));
         }
-        self.answered.push((question, answer));
+        self.answered.push((question.into(), answer));
         self.n_used = self.answered.len();
         if open.reply.is_closed() {
             self.is_late = true;

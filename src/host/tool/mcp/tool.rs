@@ -14,7 +14,7 @@ use super::talk::{Next, Talk};
 use super::text;
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Signature, Type};
-use crate::value::Map;
+use crate::value::{Map, Value};
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
 /// See the module.
@@ -62,29 +62,29 @@ impl McpTool {
         params
     }
 
-    async fn begin_anew(&self, context: &CallContext, arguments: &Map, before: Talk) -> Result<Talk, ToolOutcome> {
+    /// Makes the call; what has been answered is not asked again.
+    async fn begin(
+        &self,
+        context: &CallContext,
+        arguments: &Map,
+        answered: Vec<(Arc<str>, Value)>,
+    ) -> Result<Talk, ToolOutcome> {
         let connection = self.server.connection().await.map_err(|error| ToolOutcome::Unavailable(error.to_string()))?;
-        Ok(before.anew(connection, self.params(context, arguments)))
+        Ok(Talk::begin(connection, self.params(context, arguments), answered))
     }
 
-    async fn make(&self, context: CallContext, arguments: Map) -> ToolOutcome {
+    /// What comes of a call, or what stands in the way of making it.
+    async fn make(&self, context: CallContext, arguments: Map) -> Result<ToolOutcome, ToolOutcome> {
         let waiting = self.server.talks.take(&context.call_id);
         let mut talk = match (waiting, context.ask.clone()) {
             (Some(mut talk), Some(answer)) => {
-                talk.flight.tell(context.progress.clone());
                 if let Some(question) = talk.answer(answer) {
-                    return self.ask(&context, talk, &question);
+                    return Ok(self.ask(&context, talk, &question));
                 }
                 talk
             }
-            // Nothing waits for the answer: the process was started again meanwhile. The call is made anew, and what
-            // has been answered is not asked again.
-            (_, _) => match self.server.connection().await {
-                Ok(connection) => {
-                    Talk::begin_answered(connection, self.params(&context, &arguments), context.answers.clone())
-                }
-                Err(error) => return ToolOutcome::Unavailable(error.to_string()),
-            },
+            // Nothing waits for the answer: the process was started again meanwhile.
+            (_, _) => self.begin(&context, &arguments, context.answers.clone()).await?,
         };
         loop {
             talk.flight.tell(context.progress.clone());
@@ -92,16 +92,13 @@ impl McpTool {
                 next = talk.next() => next,
                 // The call in flight is dropped, and the server told.
                 () = context.cancel.cancelled() => {
-                    return ToolOutcome::Error(format!("`{}` was cancelled", self.signature.signature.name));
+                    return Err(ToolOutcome::Error(format!("`{}` was cancelled", self.signature.signature.name)));
                 }
             };
             match next {
-                Next::Ask(question) => return self.ask(&context, talk, &question),
-                Next::Ended(ended) => return self.outcome(*ended).await,
-                Next::Anew => match self.begin_anew(&context, &arguments, talk).await {
-                    Ok(anew) => talk = anew,
-                    Err(outcome) => return outcome,
-                },
+                Next::Ask(question) => return Ok(self.ask(&context, talk, &question)),
+                Next::Ended(ended) => return Ok(self.outcome(*ended)),
+                Next::Anew => talk = self.begin(&context, &arguments, talk.answered).await?,
             }
         }
     }
@@ -117,19 +114,15 @@ impl McpTool {
         ToolOutcome::Asks(server.options.secrets.mask_text(&text::question_of(&asker, &question)))
     }
 
-    async fn outcome(&self, ended: Result<CallToolResult, Trouble>) -> ToolOutcome {
+    fn outcome(&self, ended: Result<CallToolResult, Trouble>) -> ToolOutcome {
         let secrets = &self.server.options.secrets;
-        let result = match ended {
-            Ok(result) => result,
-            Err(Trouble::Failed(words)) => return ToolOutcome::Error(secrets.mask_text(&words)),
+        match ended.map(content::of_tool) {
+            Ok(Ok(value)) => ToolOutcome::Value(secrets.mask_value(value)),
+            Ok(Err(words)) | Err(Trouble::Failed(words)) => ToolOutcome::Error(secrets.mask_text(&words)),
             Err(Trouble::Lost(words)) => {
                 let words = format!("the MCP server `{}` {words}", self.server.options.name);
-                return ToolOutcome::Unavailable(secrets.mask_text(&words));
+                ToolOutcome::Unavailable(secrets.mask_text(&words))
             }
-        };
-        match content::of_tool(result) {
-            Ok(value) => ToolOutcome::Value(secrets.mask_value(value)),
-            Err(words) => ToolOutcome::Error(secrets.mask_text(&words)),
         }
     }
 }
@@ -152,6 +145,6 @@ impl Tool for McpTool {
     }
 
     fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
-        Box::pin(self.make(context, arguments))
+        Box::pin(async move { self.make(context, arguments).await.unwrap_or_else(|outcome| outcome) })
     }
 }

@@ -7,17 +7,16 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::host::component::schema::json_schema;
+use crate::host::component::signature::WHOLE;
 use crate::host::component::{Command, ComponentConfig, DataType, Description, SharedTypes};
 use crate::host::secrets::Secrets;
+use crate::host::tool::arguments::join_faults;
 use crate::host::tool::plugin::component::Component;
 use crate::host::tool::plugin::packages::Surroundings;
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Origin;
 use crate::vm::protocol::{Approval, ParameterRule, ToolSignature};
-
-/// The one argument of a command that takes no object.
-const WHOLE: &str = "param";
 
 /// A call that nobody has set a time for.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -70,9 +69,7 @@ impl CommandTool {
             command: command.name.clone(),
             signature,
             takes_members,
-            is_secret: command.response.as_ref().is_some_and(|response| {
-                any(response, types, &mut HashSet::new(), &mut |description| description.secret)
-            }),
+            is_secret: command.response.iter().any(|response| parts(response, types).iter().any(|part| part.secret)),
             timeout: command.timeout.unwrap_or(TIMEOUT),
             concurrency,
             secrets: surroundings.secrets.clone(),
@@ -127,8 +124,7 @@ impl CommandTool {
             let mut text = format!("the response of `{name}` is not what the plugin promises");
             // What is secret is not told by a fault either.
             if !self.is_secret {
-                let faults = faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message));
-                text += &format!(": {}", faults.collect::<Vec<_>>().join("; "));
+                text += &format!(": {}", join_faults(&faults));
             }
             return ToolOutcome::Error(text);
         }
@@ -161,14 +157,13 @@ impl Tool for CommandTool {
     fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
         let is_taken = |name: &str| self.takes_members || name == WHOLE && self.description().is_some();
         let unknown = arguments.keys().filter(|name| !is_taken(name));
-        let mut faults: Vec<ArgumentFault> = unknown
-            .map(|name| ArgumentFault { path: name.to_string(), message: "is not a parameter".to_owned() })
-            .collect();
+        let mut faults: Vec<_> = unknown.map(|name| ArgumentFault::new(&**name, "is not a parameter")).collect();
         let param = self.parameter(arguments.clone());
-        for fault in self.config.check_parameter(&self.command, param.as_ref()) {
-            let path =
-                if self.takes_members { fault.path.strip_prefix("param.").unwrap_or(&fault.path) } else { &fault.path };
-            faults.push(ArgumentFault { path: path.to_owned(), message: fault.message });
+        for mut fault in self.config.check_parameter(&self.command, param.as_ref()) {
+            if let (true, Some(inside)) = (self.takes_members, fault.path.strip_prefix("param.")) {
+                fault.path = inside.to_owned();
+            }
+            faults.push(fault);
         }
         if faults.is_empty() { Ok(arguments) } else { Err(faults) }
     }
@@ -190,12 +185,7 @@ impl Tool for CommandTool {
 /// from is not known one by one.
 fn rules(parameter: &Description, types: &SharedTypes) -> Vec<ParameterRule> {
     let accepts = |description: &Description| {
-        let mut accepted = Origin::ALL;
-        any(description, types, &mut HashSet::new(), &mut |part| {
-            accepted = accepted.and(part.accepts.unwrap_or(Origin::ALL));
-            false
-        });
-        accepted
+        parts(description, types).iter().filter_map(|part| part.accepts).fold(Origin::ALL, Origin::and)
     };
     let rule = |name: &str, description: &Description, around: Origin| {
         // A type of the plugin's own language is passed by reference: nobody else can read it.
@@ -217,39 +207,29 @@ fn rules(parameter: &Description, types: &SharedTypes) -> Vec<ParameterRule> {
     whole.into_iter().chain(fields).collect()
 }
 
-/// Whether something holds for a description or for any inside of it.
-fn any<'a>(
-    description: &'a Description,
-    types: &'a SharedTypes,
-    seen: &mut HashSet<&'a str>,
-    holds: &mut dyn FnMut(&Description) -> bool,
-) -> bool {
-    holds(description) || any_type(&description.ty, types, seen, holds)
-}
-
-fn any_type<'a>(
-    ty: &'a DataType,
-    types: &'a SharedTypes,
-    seen: &mut HashSet<&'a str>,
-    holds: &mut dyn FnMut(&Description) -> bool,
-) -> bool {
-    match ty {
-        DataType::Object(fields) => fields.iter().any(|field| any(&field.description, types, seen, holds)),
-        DataType::List(inner) | DataType::Dict(inner) => any_type(inner, types, seen, holds),
-        DataType::Union(alternatives) => alternatives.iter().any(|ty| any_type(ty, types, seen, holds)),
-        // A shared type may hold itself.
-        DataType::Shared(name) => match types.get(name).filter(|_| seen.insert(name)) {
-            Some(ty) => any_type(ty, types, seen, holds),
-            None => false,
-        },
-        DataType::Any
-        | DataType::Null
-        | DataType::Str
-        | DataType::Int
-        | DataType::Float
-        | DataType::Bool
-        | DataType::Host(_) => false,
+/// A description and all inside of it.
+fn parts<'a>(whole: &'a Description, types: &'a SharedTypes) -> Vec<&'a Description> {
+    let (mut parts, mut pending, mut seen) = (vec![whole], vec![&whole.ty], HashSet::new());
+    while let Some(ty) = pending.pop() {
+        match ty {
+            DataType::Object(fields) => {
+                parts.extend(fields.iter().map(|field| &field.description));
+                pending.extend(fields.iter().map(|field| &field.description.ty));
+            }
+            DataType::List(inner) | DataType::Dict(inner) => pending.push(inner),
+            DataType::Union(alternatives) => pending.extend(alternatives),
+            // A shared type may hold itself.
+            DataType::Shared(name) => pending.extend(types.get(name).filter(|_| seen.insert(name))),
+            DataType::Any
+            | DataType::Null
+            | DataType::Str
+            | DataType::Int
+            | DataType::Float
+            | DataType::Bool
+            | DataType::Host(_) => {}
+        }
     }
+    parts
 }
 
 /// The schema of the arguments: the parameter's own, or an object with the one argument `param`.

@@ -33,15 +33,13 @@ impl From<ComponentError> for ToolOutcome {
     }
 }
 
+/// A command that is being performed.
+pub type Performing<'a> = BoxFuture<'a, Result<Value, ComponentError>>;
+
 /// What performs the commands of a plugin.
 pub trait Component: Send + Sync {
     /// Performs a command. Its parameter has been checked; null is none.
-    fn command<'a>(
-        &'a self,
-        command: &'a str,
-        param: Value,
-        context: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Value, ComponentError>>;
+    fn command<'a>(&'a self, command: &'a str, param: Value, context: &'a CallContext) -> Performing<'a>;
 
     /// Makes sure that it could perform commands now: for people who want to know before the first one.
     fn start(&self) -> BoxFuture<'_, Result<(), ComponentError>> {

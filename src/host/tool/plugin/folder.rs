@@ -114,10 +114,11 @@ impl Plugin {
         let PluginOptions { folder, name, instance_id, config: overrides, runtime, surroundings } = options;
         let absolute = |cause| PluginError::Read { path: folder.clone(), cause };
         let at = std::path::absolute(&folder).map_err(absolute)?;
-        let path = folder.join(FOLDER).join(FILE);
-        let (files, mut read) = read_config(&folder.join(FOLDER))?;
-        let mut warnings = std::mem::take(&mut read.warnings);
-        let mut config = read.config;
+        let shown = folder.join(FOLDER);
+        let path = shown.join(FILE);
+        let files = Dir::open_ambient_dir(&shown, ambient_authority());
+        let files = files.map_err(|cause| PluginError::Read { path: path.clone(), cause })?;
+        let (mut config, mut warnings) = read_text(&files, &shown)?;
         if !config.as_plugin {
             return Err(PluginError::NoPlugin { path, identity: config.identity });
         }
@@ -128,9 +129,9 @@ impl Plugin {
             let copy = prepare_runtime(&directory, &files, &config.identity, instance_id.map(|id| &**id));
             let copy = copy.map_err(cause)?;
             // Its `config` is its user's to edit. What is run, and what it takes and gives, are the component's own.
-            let kept = read_text(&copy.folder, &copy.path)?.config.config;
+            let (kept, _) = read_text(&copy.folder, &copy.path)?;
             let copied = Copied { copy: &copy, source: &files, file: FILE };
-            let (counts, is_stale) = copied.config(kept, std::mem::take(&mut config.config)).map_err(cause)?;
+            let (counts, is_stale) = copied.config(kept.config, std::mem::take(&mut config.config)).map_err(cause)?;
             config.config = counts;
             if is_stale {
                 warnings.push(format!(
@@ -229,12 +230,6 @@ fn check_resources(config: &Map, resources: &Resources) -> Result<(), String> {
     Ok(())
 }
 
-/// A configuration without errors.
-struct ReadConfig {
-    config: ComponentConfig,
-    warnings: Vec<String>,
-}
-
 /// What to do about a `config.yaml` that cannot be read.
 fn config_hint(path: &Path) -> String {
     let folder = path.ancestors().nth(2).unwrap_or(path);
@@ -245,14 +240,8 @@ fn config_hint(path: &Path) -> String {
     format!("if it is written with playhouse-sdk, write the file: python3 {} declare", script.display())
 }
 
-fn read_config(path: &Path) -> Result<(Dir, ReadConfig), PluginError> {
-    let files = Dir::open_ambient_dir(path, ambient_authority());
-    let files = files.map_err(|cause| PluginError::Read { path: path.join(FILE), cause })?;
-    let read = read_text(&files, path)?;
-    Ok((files, read))
-}
-
-fn read_text(files: &Dir, shown: &Path) -> Result<ReadConfig, PluginError> {
+/// A configuration without errors, and what is odd about it.
+fn read_text(files: &Dir, shown: &Path) -> Result<(ComponentConfig, Vec<String>), PluginError> {
     let path = shown.join(FILE);
     let unreadable = |cause| PluginError::Read { path: path.clone(), cause };
     if !files.metadata(FILE).map_err(unreadable)?.is_file() {
@@ -267,7 +256,7 @@ fn read_text(files: &Dir, shown: &Path) -> Result<ReadConfig, PluginError> {
     match config {
         Some(config) => {
             let warnings = findings.iter().map(|finding| render(std::slice::from_ref(finding), &sources, false));
-            Ok(ReadConfig { config, warnings: warnings.collect() })
+            Ok((config, warnings.collect()))
         }
         None => Err(PluginError::Config { findings, sources }),
     }

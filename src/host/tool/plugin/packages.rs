@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::host::child::set_variables;
 use crate::host::clock::Clock;
 use crate::host::component::Setup;
 use crate::host::component::identity::scalar_text;
@@ -96,20 +97,10 @@ impl Packages {
 
 fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
     let Parts { name, folder, config, commands, setup, surroundings } = parts;
-    let mut command = None;
     let mut concurrency = 1;
     let Surroundings { working_directory, mut environment, secrets, resources: _, clock, value_bytes } = surroundings;
     for (key, value) in &setup.rest {
         match (&**key, value) {
-            ("command", Value::List(words)) => {
-                let words: Option<Vec<String>> =
-                    words.iter().map(|word| scalar_text(word).map(|word| word.to_string())).collect();
-                command = Some(words.ok_or("`setup.command` must be a list of texts, as in [python3, plugin.py]")?);
-            }
-            ("command", Value::Str(word)) if word.split_whitespace().count() == 1 => {
-                command = Some(vec![word.to_string()]);
-            }
-            ("command", _) => return Err("`setup.command` must be a list, as in [python3, plugin.py]".to_owned()),
             ("concurrency", Value::Int(n_calls)) => {
                 let n_calls = usize::try_from(*n_calls).ok().filter(|n_calls| *n_calls > 0);
                 concurrency = n_calls.ok_or("`setup.concurrency` must be 1 or more")?;
@@ -119,8 +110,7 @@ fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
                 for (variable, value) in variables.iter() {
                     let value =
                         scalar_text(value).ok_or_else(|| format!("`setup.environment.{variable}` must be text"))?;
-                    environment.retain(|(known, _)| **known != **variable);
-                    environment.push((variable.to_string(), value.to_string()));
+                    set_variables(&mut environment, [(variable.to_string(), value.to_string())]);
                 }
             }
             ("environment", _) => return Err("`setup.environment` must be a map of variables".to_owned()),
@@ -128,7 +118,7 @@ fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
             _ => {}
         }
     }
-    let command = command.filter(|words| !words.is_empty());
+    let command = setup.command("plugin.py")?;
     let command = command.ok_or("`setup.command` is missing: what is to be run, as in [python3, plugin.py]")?;
     Ok(Arc::new(ProcessPlugin::new(ProcessOptions {
         name,

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::host::directory::WorkingDirectory;
 use crate::host::sandbox::policy::{Limits, Policy};
-use crate::host::sandbox::{Available, Ended, Finished, Sandbox};
+use crate::host::sandbox::{Available, Ended, Finished, Job, Sandbox};
 use crate::host::secrets::Secrets;
 use crate::host::skills::options::SkillsOptions;
 use crate::host::text::{first_few, shorten};
@@ -83,11 +83,12 @@ impl RunCommand {
         let variables = skill.iter().map(|folder| (SKILL_FOLDER.to_owned(), folder.display().to_string()));
         let variables: Vec<_> = variables.collect();
         let Commands { sandbox, secrets, .. } = &self.commands;
+        let job = Job { command: &command, policy: &policy, variables: &variables, secrets };
         let running = async {
             match self.available {
-                Available::Confined(_) => sandbox.run(&command, &policy, &variables, secrets).await,
+                Available::Confined(_) => sandbox.run(job).await,
                 // A person has been asked.
-                Available::Unconfined(_) => sandbox.run_unconfined(&command, &policy, &variables, secrets).await,
+                Available::Unconfined(_) => sandbox.run_unconfined(job).await,
             }
         };
         let finished = tokio::select! {
@@ -128,8 +129,7 @@ impl Tool for RunCommand {
         if (1..=MAX_TIMEOUT).contains(&seconds(&arguments)) {
             return Ok(arguments);
         }
-        let message = format!("must be from 1 to {MAX_TIMEOUT} seconds");
-        Err(vec![ArgumentFault { path: "timeout".to_owned(), message }])
+        Err(vec![ArgumentFault::new("timeout", format!("must be from 1 to {MAX_TIMEOUT} seconds"))])
     }
 
     fn timeout(&self) -> Duration {

@@ -1,16 +1,12 @@
 //! `EditFile`: a text in a file in place of another one, which must be there once.
 
 use crate::diagnostic::spelling::nearest;
-use crate::host::directory::WorkingDirectory;
 use crate::host::text::shorten;
 use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::workspace::{load, save};
+use crate::host::tool::workspace::Visit;
 use crate::lang::program::{Parameter, TypeKind};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{EffectClass, ToolSignature};
-
-/// What is done, as messages have it.
-const ACTION: &str = "edit";
 
 /// Characters of a line that are shown.
 const MAX_SHOWN: usize = 200;
@@ -28,21 +24,17 @@ pub(super) fn signature(path: Parameter) -> ToolSignature {
     tool("EditFile", vec![path, old, new, all], TypeKind::Int, summary, EffectClass::Write)
 }
 
-pub(super) fn edit(
-    directory: &WorkingDirectory,
-    path: &str,
-    arguments: &Map,
-    max_bytes: usize,
-) -> Result<Value, String> {
+pub(super) fn edit(visit: Visit<'_>, arguments: &Map) -> Result<Value, String> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     let (old, new) = (text("old"), text("new"));
-    let fault = |cause: &str| Err(format!("cannot {ACTION} `{path}`: {cause}"));
+    let fault = |cause: &str| Err(visit.fault(cause));
     if old.is_empty() {
         return fault("`old` is empty; `SaveFile` writes a whole file");
     }
-    let before = load(directory, ACTION, path, max_bytes)?;
+    let before = visit.load()?;
     let is_all = arguments.get("all") == Some(&Value::Bool(true));
-    match before.matches(old).count() {
+    let n_found = before.matches(old).count();
+    match n_found {
         0 => return fault(&missing(&before, old)),
         1 => {}
         n if !is_all => {
@@ -50,9 +42,8 @@ pub(super) fn edit(
         }
         _ => {}
     }
-    let n_replaced = i64::try_from(before.matches(old).count()).unwrap_or(i64::MAX);
-    save(directory, ACTION, path, &before.replace(old, new), max_bytes)?;
-    Ok(Value::Int(n_replaced))
+    visit.save(&before.replace(old, new))?;
+    Ok(Value::Int(i64::try_from(n_found).unwrap_or(i64::MAX)))
 }
 
 /// Why a text is not there, with the line of the file that is most like the longest of its own.

@@ -11,6 +11,7 @@ pub(super) mod skill_file;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
+use crate::host::component::paths;
 use crate::host::directory::WorkingDirectory;
 use crate::host::tool::arguments::{parameter, tool};
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
@@ -85,96 +86,99 @@ impl Tool for FileTool {
             let result = tokio::task::spawn_blocking(move || {
                 let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
                 let path = text("path");
+                let to = |action| Visit { directory: &directory, action, path, max_bytes };
                 match work {
-                    Work::Load => load(&directory, "load", path, max_bytes).map(Value::from),
-                    Work::Save => save(&directory, "save", path, text("text"), max_bytes).map(|()| Value::str(path)),
-                    Work::List => list(&directory, path),
-                    Work::Edit => edit::edit(&directory, path, &arguments, max_bytes),
-                    Work::Find => search::find(&directory, path, text("pattern"), &context.cancel),
-                    Work::Search => search::search(&directory, path, &arguments, max_bytes, &context.cancel),
+                    Work::Load => to("load").load().map(Value::from),
+                    Work::Save => to("save").save(text("text")).map(|()| Value::str(path)),
+                    Work::List => to("list").list(),
+                    Work::Edit => edit::edit(to("edit"), &arguments),
+                    Work::Find => search::find(to("find files in"), text("pattern"), &context.cancel),
+                    Work::Search => search::search(to("search"), &arguments, &context.cancel),
                 }
             });
-            match result.await {
-                Ok(Ok(value)) => ToolOutcome::Value(value),
-                Ok(Err(fault)) => ToolOutcome::Error(fault),
-                Err(lost) => ToolOutcome::Error(format!("the file could not be processed: {lost}")),
-            }
+            let result = result.await.map_err(|lost| format!("the file could not be processed: {lost}")).flatten();
+            result.map_or_else(ToolOutcome::Error, ToolOutcome::Value)
         })
     }
 }
 
-/// The text of a file, for what is done with it.
-fn load(directory: &WorkingDirectory, action: &str, path: &str, max_bytes: usize) -> Result<String, String> {
-    let fault = |cause: io::Error| explain(action, path, &cause);
-    let (folder, place) = (directory.folder(), place(directory, action, path)?);
-    let is_file = folder.metadata(&place).map_err(fault)?.is_file();
-    if !is_file {
-        // A pipe would never end, a device hold anything.
-        return Err(format!("cannot {action} `{path}`: it is not a file; `ListFiles` shows what a folder holds"));
-    }
-    let mut bytes = Vec::new();
-    folder.open(place).map_err(fault)?.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
-    check_size(action, path, bytes.len(), max_bytes)?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("cannot {action} `{path}`: it is not text (byte {at} is not UTF-8)")
-    })
+/// What is done with a path of the working directory.
+#[derive(Clone, Copy)]
+struct Visit<'a> {
+    directory: &'a WorkingDirectory,
+    /// As messages have it: "cannot ACTION `path`".
+    action: &'a str,
+    path: &'a str,
+    /// Bytes that a file may have.
+    max_bytes: usize,
 }
 
-/// Writes a file's whole text.
-fn save(directory: &WorkingDirectory, action: &str, path: &str, text: &str, max_bytes: usize) -> Result<(), String> {
-    let fault = |cause: io::Error| explain(action, path, &cause);
-    check_size(action, path, text.len(), max_bytes)?;
-    let (folder, place) = (directory.folder(), place(directory, action, path)?);
-    if let Some(parent) = place.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        folder.create_dir_all(parent).map_err(fault)?;
-    }
-    if folder.metadata(&place).is_ok_and(|found| !found.is_file()) {
-        return Err(format!("cannot {action} `{path}`: something that is not a file has this name"));
-    }
-    folder.write(place, text).map_err(fault)
-}
-
-fn list(directory: &WorkingDirectory, path: &str) -> Result<Value, String> {
-    let fault = |cause: io::Error| explain("list", path, &cause);
-    let mut names = Vec::new();
-    for entry in directory.folder().read_dir(place(directory, "list", path)?).map_err(fault)? {
-        let entry = entry.map_err(fault)?;
-        let mut name = entry.file_name().to_string_lossy().into_owned();
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            name.push('/');
+impl Visit<'_> {
+    /// The text of a file.
+    fn load(self) -> Result<String, String> {
+        let fault = |cause: io::Error| self.explain(&cause);
+        let (folder, place) = (self.directory.folder(), self.place()?);
+        let is_file = folder.metadata(&place).map_err(fault)?.is_file();
+        if !is_file {
+            // A pipe would never end, a device hold anything.
+            return Err(self.fault("it is not a file; `ListFiles` shows what a folder holds"));
         }
-        names.push(name);
-        if names.len() > MAX_NAMES {
-            return Err(format!("cannot list `{path}`: it holds more than {MAX_NAMES} names"));
+        let mut bytes = Vec::new();
+        let file = folder.open(place).map_err(fault)?;
+        file.take(self.max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
+        self.check_size(bytes.len())?;
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            self.fault(&format!("it is not text (byte {at} is not UTF-8)"))
+        })
+    }
+
+    /// Writes a file's whole text.
+    fn save(self, text: &str) -> Result<(), String> {
+        let fault = |cause: io::Error| self.explain(&cause);
+        self.check_size(text.len())?;
+        let (folder, place) = (self.directory.folder(), self.place()?);
+        if let Some(parent) = place.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            folder.create_dir_all(parent).map_err(fault)?;
         }
+        if folder.metadata(&place).is_ok_and(|found| !found.is_file()) {
+            return Err(self.fault("something that is not a file has this name"));
+        }
+        folder.write(place, text).map_err(fault)
     }
-    names.sort_unstable();
-    Ok(Value::list(names.into_iter().map(Value::from).collect()))
-}
 
-/// Where a path leads below the working directory.
-fn place(directory: &WorkingDirectory, action: &str, path: &str) -> Result<PathBuf, String> {
-    let place = directory.resolve(path).map_err(|refused| format!("cannot {action} `{path}`: {refused}"))?;
-    Ok(if place.as_os_str().is_empty() { PathBuf::from(".") } else { place })
-}
-
-fn check_size(action: &str, path: &str, n_bytes: usize, max_bytes: usize) -> Result<(), String> {
-    if n_bytes <= max_bytes {
-        return Ok(());
+    fn list(self) -> Result<Value, String> {
+        let fault = |cause: io::Error| self.explain(&cause);
+        let mut names = Vec::new();
+        for entry in self.directory.folder().read_dir(self.place()?).map_err(fault)? {
+            names.push(paths::listed(&entry.map_err(fault)?));
+            if names.len() > MAX_NAMES {
+                return Err(self.fault(&format!("it holds more than {MAX_NAMES} names")));
+            }
+        }
+        names.sort_unstable();
+        Ok(Value::list(names.into_iter().map(Value::from).collect()))
     }
-    Err(format!("cannot {action} `{path}`: it is larger than {max_bytes} bytes (limits.value_bytes); use a part of it"))
-}
 
-fn explain(action: &str, path: &str, cause: &io::Error) -> String {
-    let kind = cause.kind();
-    let why = if kind == io::ErrorKind::NotFound {
-        "there is no such file or folder".to_owned()
-    } else if kind == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() {
-        // cap-std's answer to whatever would leave the folder.
-        "it is outside the working directory; paths are relative to that folder".to_owned()
-    } else {
-        cause.to_string()
-    };
-    format!("cannot {action} `{path}`: {why}")
+    /// Where the path leads below the working directory.
+    fn place(self) -> Result<PathBuf, String> {
+        let place = self.directory.resolve(self.path).map_err(|refused| self.fault(&refused.to_string()))?;
+        Ok(if place.as_os_str().is_empty() { PathBuf::from(".") } else { place })
+    }
+
+    fn check_size(self, n_bytes: usize) -> Result<(), String> {
+        let max_bytes = self.max_bytes;
+        if n_bytes <= max_bytes {
+            return Ok(());
+        }
+        Err(self.fault(&format!("it is larger than {max_bytes} bytes (limits.value_bytes); use a part of it")))
+    }
+
+    fn explain(self, cause: &io::Error) -> String {
+        paths::explain(self.action, self.path, "the working directory", cause)
+    }
+
+    fn fault(self, why: &str) -> String {
+        format!("cannot {} `{}`: {why}", self.action, self.path)
+    }
 }

@@ -4,15 +4,13 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use ignore::overrides::{Override, OverrideBuilder};
 use regex::{Regex, RegexBuilder};
 use tokio_util::sync::CancellationToken;
 
-use crate::host::directory::WorkingDirectory;
 use crate::host::text::shorten;
 use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::workspace::{MAX_NAMES, load, place};
-use crate::host::walk::files_below;
+use crate::host::tool::workspace::{MAX_NAMES, Visit};
+use crate::host::walk::{chosen, files_below};
 use crate::lang::program::{Parameter, Type, TypeKind};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{EffectClass, ToolSignature};
@@ -43,35 +41,25 @@ pub(super) fn search_signature(path: Parameter) -> ToolSignature {
     tool("SearchFiles", vec![pattern, path, glob], TypeKind::Str, summary, EffectClass::ReadOnly)
 }
 
-pub(super) fn find(
-    directory: &WorkingDirectory,
-    path: &str,
-    pattern: &str,
-    cancel: &CancellationToken,
-) -> Result<Value, String> {
-    let files = files(directory, "find files in", path, Some(pattern), cancel)?;
+pub(super) fn find(visit: Visit<'_>, pattern: &str, cancel: &CancellationToken) -> Result<Value, String> {
+    let files = files(visit, Some(pattern), cancel)?;
     if files.len() > MAX_NAMES {
+        let path = visit.path;
         return Err(format!("more than {MAX_NAMES} files below `{path}` match `{pattern}`; give a narrower pattern"));
     }
     Ok(Value::list(files.iter().map(|file| Value::from(file.display().to_string())).collect()))
 }
 
-pub(super) fn search(
-    directory: &WorkingDirectory,
-    path: &str,
-    arguments: &Map,
-    max_bytes: usize,
-    cancel: &CancellationToken,
-) -> Result<Value, String> {
+pub(super) fn search(visit: Visit<'_>, arguments: &Map, cancel: &CancellationToken) -> Result<Value, String> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let regex = regex(text("pattern").unwrap_or_default())?;
     let mut found = String::new();
     let mut n_left = MAX_LINES;
-    let files = files(directory, "search", path, text("glob"), cancel)?;
+    let files = files(visit, text("glob"), cancel)?;
     for file in files.iter().take(MAX_NAMES) {
         let name = file.display().to_string();
         // What is no text, or too large for one, holds no lines; a link that leads out is not followed.
-        let Ok(content) = load(directory, "search", &name, max_bytes) else { continue };
+        let Ok(content) = (Visit { path: &name, ..visit }).load() else { continue };
         for (line, content) in content.lines().enumerate().filter(|(_, content)| regex.is_match(content)) {
             if n_left == 0 {
                 found += &format!("… there are more than {MAX_LINES} lines; search for less, or in fewer files\n");
@@ -89,20 +77,15 @@ pub(super) fn search(
 }
 
 /// The files below a folder that fit, by their paths in the working directory; not many more than may be shown.
-fn files(
-    directory: &WorkingDirectory,
-    action: &str,
-    path: &str,
-    pattern: Option<&str>,
-    cancel: &CancellationToken,
-) -> Result<Vec<PathBuf>, String> {
-    let root = directory.root();
-    let folder = root.join(place(directory, action, path)?);
+fn files(visit: Visit<'_>, pattern: Option<&str>, cancel: &CancellationToken) -> Result<Vec<PathBuf>, String> {
+    let root = visit.directory.root();
+    let folder = root.join(visit.place()?);
     if !folder.exists() {
-        return Err(format!("cannot {action} `{path}`: there is no such file or folder"));
+        return Err(visit.fault("there is no such file or folder"));
     }
-    let patterns = pattern.map(|pattern| patterns(&folder, pattern)).transpose()?;
-    let fits = |file: &Path| patterns.as_ref().is_none_or(|patterns| patterns.matched(file, false).is_whitelist());
+    let fits = chosen(&folder, pattern.map(str::to_owned).as_slice()).map_err(|(pattern, cause)| {
+        format!("the pattern `{pattern}` cannot be read: {cause}; write one as `*.py` or `src/**`")
+    })?;
     let found = files_below(&folder).take_while(|_| !cancel.is_cancelled()).filter_map(Result::ok);
     let found = found.filter(|file| fits(file)).take(MAX_NAMES + 1);
     let mut files: Vec<PathBuf> = found.filter_map(|file| Some(below(root, &file)?.to_owned())).collect();
@@ -113,13 +96,6 @@ fn files(
 fn below<'f>(root: &Path, file: &'f Path) -> Option<&'f Path> {
     let below = file.strip_prefix(root).ok()?;
     Some(below.strip_prefix(".").unwrap_or(below))
-}
-
-fn patterns(folder: &Path, pattern: &str) -> Result<Override, String> {
-    let mut builder = OverrideBuilder::new(folder);
-    let patterns = builder.add(pattern).and_then(|builder| builder.build());
-    patterns
-        .map_err(|cause| format!("the pattern `{pattern}` cannot be read: {cause}; write one as `*.py` or `src/**`"))
 }
 
 fn regex(pattern: &str) -> Result<Regex, String> {

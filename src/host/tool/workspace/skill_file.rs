@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::host::directory::WorkingDirectory;
 use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::workspace::load;
+use crate::host::tool::workspace::Visit;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::TypeKind;
 use crate::lang::program::permits::{FOLDER_MARKS, READ_SKILL_FILE};
@@ -54,11 +54,8 @@ impl Tool for ReadSkillFile {
                 return ToolOutcome::Error(fault);
             };
             let read = tokio::task::spawn_blocking(move || read(&folder, &path, from, n_lines, max_bytes)).await;
-            match read {
-                Ok(Ok(text)) => ToolOutcome::Value(Value::from(text)),
-                Ok(Err(fault)) => ToolOutcome::Error(fault),
-                Err(lost) => ToolOutcome::Error(format!("the file could not be read: {lost}")),
-            }
+            let text = read.map_err(|lost| format!("the file could not be read: {lost}")).flatten();
+            text.map_or_else(ToolOutcome::Error, |text| ToolOutcome::Value(Value::from(text)))
         })
     }
 }
@@ -68,7 +65,8 @@ fn read(folder: &Path, path: &str, from: usize, n_lines: usize, max_bytes: usize
     let directory = WorkingDirectory::open(folder)
         .map_err(|cause| format!("cannot read `{path}`: the skill's folder `{}`: {cause}", folder.display()))?;
     let inside = FOLDER_MARKS.iter().find_map(|mark| path.strip_prefix(mark)).unwrap_or(path);
-    let text = load(&directory, "read", inside.trim_start_matches('/'), max_bytes)?;
+    let inside = inside.trim_start_matches('/');
+    let text = Visit { directory: &directory, action: "read", path: inside, max_bytes }.load()?;
     page(&text, path, from, n_lines)
 }
 

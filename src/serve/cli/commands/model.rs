@@ -137,7 +137,7 @@ pub(crate) fn choose(console: &Console, choices: Choices, program: Option<&PathB
         ModelId::OpenAi(name) => Some(config.openai(name).base_url),
         ModelId::Embedded | ModelId::Script(_) | ModelId::Replay(_) => None,
     };
-    let has_key = server.as_ref().map(|_| config.api_key.is_some());
+    let has_key = server.as_ref().map(|_| config.openai.api_key.is_some());
     Ok(ModelOfRun { id: id.to_string(), reason: reason.unwrap_or_default(), server, has_key })
 }
 

@@ -16,7 +16,6 @@ mod running;
 
 mod unasked;
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,14 +25,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
-use crate::host::child::Child;
+use crate::host::child::{Child, Run, Starts};
 use crate::host::component::message::Message;
 use crate::host::tasks;
 use crate::host::text::question_of;
 use crate::host::tool::CallContext;
-use crate::host::tool::plugin::component::{Component, ComponentError};
+use crate::host::tool::plugin::component::{Component, ComponentError, Performing};
 use crate::host::tool::plugin::process::running::{Answer, Asked, Ended, Request, Running};
 use crate::host::tool::plugin::process::unasked::Counts;
 use crate::value::Value;
@@ -61,8 +59,7 @@ pub struct ProcessPlugin {
 #[derive(Default)]
 struct State {
     process: Option<Process>,
-    /// When it was started, as far as that counts.
-    starts: VecDeque<Instant>,
+    starts: Starts,
     /// How it ended last.
     ended: Option<Ended>,
     is_closed: bool,
@@ -110,10 +107,7 @@ impl ProcessPlugin {
         }
         state.settle().await;
         let limits = &self.options.limits;
-        let now = Instant::now();
-        state.starts.retain(|start| now.duration_since(*start) < limits.start_window);
-        if let (true, Some(first)) = (state.starts.len() >= limits.starts, state.starts.front()) {
-            let wait = limits.start_window.saturating_sub(now.duration_since(*first));
+        if let Some(wait) = state.starts.pause(limits.starts, limits.start_window) {
             return Err(ComponentError::Unavailable(format!(
                 "plugin `{name}` was started {} times within {} s and is started again in {} s; {}",
                 limits.starts,
@@ -122,9 +116,9 @@ impl ProcessPlugin {
                 state.ended.as_ref().map_or_else(|| "it is not known why it ended".to_owned(), Ended::to_string),
             )));
         }
-        state.starts.push_back(now);
+        state.starts.note();
         let ProcessOptions { name, command, folder, environment, secrets, .. } = &*self.options;
-        let started = Child::start(name, command, folder, environment, secrets);
+        let started = Child::start(name, Run { command, folder, environment }, secrets);
         let (child, pipes, witness) = started.map_err(|cause| self.cannot_start(&cause))?;
         let (requests, receiver) = mpsc::unbounded_channel();
         let running = Running::new(self.options.clone(), child, pipes, witness, self.counts.clone(), receiver);
@@ -201,12 +195,7 @@ impl State {
 }
 
 impl Component for ProcessPlugin {
-    fn command<'a>(
-        &'a self,
-        command: &'a str,
-        param: Value,
-        context: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Value, ComponentError>> {
+    fn command<'a>(&'a self, command: &'a str, param: Value, context: &'a CallContext) -> Performing<'a> {
         async move {
             tokio::select! {
                 result = self.make(command, param, context) => result,

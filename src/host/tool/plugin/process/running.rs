@@ -279,7 +279,7 @@ impl Running {
         let Err(kind) = understood else { return self.ask_waiting() };
         if self.counts.add(kind) {
             let plugin = &*self.options.name;
-            tracing::warn!(plugin, "it sent {}; dropped, and so is whatever more comes of it", kind.text());
+            tracing::warn!(plugin, "it sent {kind}; dropped, and so is whatever more comes of it");
         }
         self.n_unasked += 1;
         if self.n_unasked > self.options.limits.unasked_lines {
