@@ -1,9 +1,10 @@
 //! What counted runs say: scores, their intervals, and how sure a difference is (spec `evaluate.md`, section 5). Pure; of
-//! chance there is a seed.
+//! chance there is a seed. As JSON they are a public interface: fields are added, never changed or removed.
 
 use std::f64::consts::FRAC_PI_2;
 
 use fastrand::Rng;
+use serde::Serialize;
 
 /// Below this a difference is taken to be no chance.
 const SIGNIFICANT: f64 = 0.05;
@@ -33,14 +34,17 @@ const SEEN: f64 = 2.8;
 const ROUNDING: f64 = 1e-9;
 
 /// The valid runs of one case: how many there are, and how many of them passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
+    #[serde(rename = "passed")]
     n_passed: usize,
+    #[serde(rename = "valid")]
     n_valid: usize,
 }
 
 /// Where the value lies in 95 of 100 such measurements.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "[f64; 2]")]
 pub struct Interval {
     /// Its lower bound.
     pub low: f64,
@@ -48,8 +52,14 @@ pub struct Interval {
     pub high: f64,
 }
 
+impl From<Interval> for [f64; 2] {
+    fn from(Interval { low, high }: Interval) -> [f64; 2] {
+        [low, high]
+    }
+}
+
 /// A mean of cases.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Score {
     /// From 0 to 1.
     pub mean: f64,
@@ -58,9 +68,10 @@ pub struct Score {
 }
 
 /// What B has more than A, case by case.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// In how many cases both have valid runs.
+    #[serde(rename = "cases")]
     pub n_cases: usize,
     /// The mean, from -1 to 1.
     pub mean: f64,
@@ -90,7 +101,7 @@ pub enum Judgement {
 }
 
 /// By how much something of B is larger than that of A.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     /// The ratio of the geometric means.
     pub ratio: f64,

@@ -26,15 +26,9 @@ pub struct Action<'v> {
 impl View {
     /// What can be done about what was found in a range of a file, in bytes.
     pub fn actions(&self, file: FileId, range: Range<usize>) -> Vec<Action<'_>> {
-        let touches = |found: &&Diagnostic| {
-            let place = found.span.range();
-            found.span.file == file && place.start <= range.end && range.start <= place.end
-        };
-        let found = self.findings().iter().filter(touches);
-        found
-            .flat_map(|found| [self.mend(found), self.missing_playbook(found), self.declaration(found)])
-            .flatten()
-            .collect()
+        let touches = |found: &&Diagnostic| found.span.file == file && found.span.touches(&range);
+        let actions = |found| [self.mend(found), self.missing_playbook(found), self.declaration(found)];
+        self.findings().iter().filter(touches).flat_map(actions).flatten().collect()
     }
 
     /// The mends of all that was found in a file, by place. Of two that change the same place the first is one of them;

@@ -42,12 +42,8 @@ pub struct Writing {
 impl View {
     /// The playbook whose title or name stands at an offset.
     pub fn playbook_named_at(&self, file: FileId, offset: usize) -> Option<&Playbook> {
-        if let Some(place) = self.name_at(file, offset)
-            && let Symbol::Playbook(id) = place.symbol
-        {
-            return Some(self.program().playbook(id));
-        }
-        None
+        let Symbol::Playbook(id) = self.name_at(file, offset)?.symbol else { return None };
+        Some(self.program().playbook(id))
     }
 
     /// Who calls a playbook: lines by place, and its own triggers, which the lines set off that set what they wait for.
@@ -117,14 +113,9 @@ impl View {
         let is_call =
             |(at, _): &&(usize, usize)| line[*at..].starts_with('(') && !callee_before(&line[..*at]).is_empty();
         let (at, active) = *open.iter().rev().find(is_call)?;
-        let called = self.signature_of(file, offset, callee_before(&line[..at]))?;
+        let called = self.signature_in(self.playbook_at(file, offset)?.agent, callee_before(&line[..at]))?;
         let parameters = called.parameters.iter().map(|parameter| format!("${}", parameter.name)).collect();
         Some(Writing { label: signature(&called), summary: called.summary.to_string(), parameters, active })
-    }
-
-    /// How what is called by this name at an offset is called.
-    fn signature_of(&self, file: FileId, offset: usize, name: &str) -> Option<Signature> {
-        self.signature_in(self.playbook_at(file, offset)?.agent, name)
     }
 
     /// How what is called by this name in an agent's playbooks is called.

@@ -64,8 +64,7 @@ impl View {
     }
 
     fn name_in_case(&self, case: &CaseText, offset: usize) -> Option<Name> {
-        let holds = |name: &Name| name.span.range().start <= offset && offset <= name.span.range().end;
-        self.names_in_case(case).find(holds)
+        self.names_in_case(case).find(|name| name.span.touches(&(offset..offset)))
     }
 
     /// Where a test or table of this program names what is meant, or may do so, by place.
@@ -158,8 +157,7 @@ impl View {
             }
             MentionKind::Trigger(name) => {
                 let path = name.split(':').next().unwrap_or_default();
-                let span = Span::new(span.file, span.range().start, span.range().start + path.len());
-                self.path(case, span, program.playbooks_named(path).collect())
+                self.path(case, span.part(0..path.len()), program.playbooks_named(path).collect())
             }
             MentionKind::Variable { name, of } => vec![Name { span, means: self.variables_named(name, of) }],
             MentionKind::Line(name @ LineName::Text(_)) => match find_line(program, name) {
@@ -175,11 +173,9 @@ impl View {
         let Some(first) = playbooks.first() else {
             return vec![Name { span, means: vec![Symbol::Callable(written.into())] }];
         };
-        let (start, end) = (span.range().start, span.range().end);
-        let point = written.find('.').map(|at| start + at);
-        let name = Span::new(span.file, point.map_or(start, |point| point + 1), end);
-        let agent = point
-            .map(|point| Name { span: Span::new(span.file, start, point), means: vec![Symbol::Agent(first.agent)] });
+        let point = written.find('.');
+        let name = span.part(point.map_or(0, |point| point + 1)..written.len());
+        let agent = point.map(|point| Name { span: span.part(0..point), means: vec![Symbol::Agent(first.agent)] });
         let means = playbooks.iter().map(|playbook| Symbol::Playbook(playbook.id)).collect();
         agent.into_iter().chain([Name { span: name, means }]).collect()
     }
@@ -196,10 +192,9 @@ impl View {
             let mut means: Vec<Symbol> = Vec::new();
             same.for_each(|name| add(&mut means, name.symbol.clone()));
             let is_name = |at: &usize| word.starts_with('$') || !text[..*at].ends_with('$');
-            let start = span.range().start;
-            let name = |at| Span::new(span.file, start + at, start + at + word.len());
             let places = whole_words(text, word).filter(is_name);
-            places.map(|at| Name { span: name(at), means: means.clone() }).collect::<Vec<Name>>()
+            let name = |at| Name { span: span.part(at..at + word.len()), means: means.clone() };
+            places.map(name).collect::<Vec<Name>>()
         };
         words.into_iter().flat_map(places).collect()
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use playhouse_lang::analysis::explain::{line, lines_by_who, signature, trigger_kind};
 use playhouse_lang::program::{Playbook, PlaybookId, Program, Step};
 use playhouse_lang::span::{FileId, Span};
+use playhouse_lang::value::markup::markdown_code as code;
 
 use crate::occurrences::{Occurrence, Role, Symbol};
 use crate::{At, View, keys};
@@ -121,15 +122,7 @@ fn line_name(program: &Program, span: Span) -> Option<String> {
     })
 }
 
-/// Text of the program inside of Markdown: it is never read as Markdown.
-pub(crate) fn code(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let text = text.replace('\n', " ");
-    if longest > 0 { format!("{fence} {text} {fence}") } else { format!("{fence}{text}{fence}") }
-}
-
-/// The same as running text: signs that Markdown or HTML would read are escaped.
+/// Text of the program as running text of Markdown: signs that Markdown or HTML would read are escaped.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

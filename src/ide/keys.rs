@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use playhouse_lang::source::keys::Key;
 use playhouse_lang::source::keys_at;
 use playhouse_lang::span::{FileId, Span};
+use playhouse_lang::value::markup::markdown_code as code;
 
 use crate::complete::{Proposal, ProposalKind};
-use crate::hover::{Hover, code};
+use crate::hover::Hover;
 
 /// What is told of the key at an offset; none: there is none.
 pub(crate) fn hover(file: FileId, text: &str, offset: usize) -> Option<Hover> {
@@ -15,10 +16,7 @@ pub(crate) fn hover(file: FileId, text: &str, offset: usize) -> Option<Hover> {
     let (written, _) = text[start..].lines().next()?.split_once(':')?;
     let name = written.trim_start();
     let span = Span::new(file, start + written.len() - name.len(), start + written.len());
-    if !(span.range().start..=span.range().end).contains(&offset) {
-        return None;
-    }
-    let key = keys_at(text, offset).into_iter().find(|key| key.name == name)?;
+    let key = keys_at(text, offset).into_iter().find(|key| key.name == name && span.touches(&(offset..offset)))?;
     Some(Hover { text: told(key), span })
 }
 

@@ -93,10 +93,9 @@ impl View {
 
     /// Those in a part of a file, by place.
     pub fn names_in(&self, file: FileId, range: Range<usize>) -> Vec<&Occurrence> {
-        let touches =
-            move |span: Span| span.file == file && span.range().start <= range.end && range.start <= span.range().end;
+        let touches = |span: Span| span.file == file && span.touches(&range);
         let program = self.program();
-        let playbooks = program.playbooks.iter().filter(|playbook| !playbook.implicit && touches(playbook.span));
+        let playbooks = self.playbooks(file).filter(|playbook| touches(playbook.span));
         let inside = playbooks.flat_map(|playbook| self.occurrences.in_playbook(program, playbook.id));
         let all = self.occurrences.in_agents(program).iter().chain(inside);
         let mut found: Vec<&Occurrence> = all.filter(|place| touches(place.span)).collect();
@@ -119,8 +118,8 @@ impl View {
         if let Some(name) = self.name_at(file, offset) {
             return Some(At::Name(name));
         }
-        let holds = |span: Span| span.file == file && span.range().start <= offset && offset <= span.range().end;
-        let playbook = self.program().playbooks.iter().find(|playbook| !playbook.implicit && holds(playbook.span))?;
+        let holds = |span: Span| span.file == file && span.touches(&(offset..offset));
+        let playbook = self.playbook_at(file, offset)?;
         // A header's text does not hold the lines below it.
         if let Some(line) = playbook.steps.iter().find(|line| holds(line.span)) {
             return Some(At::Line(playbook, line));
@@ -154,10 +153,6 @@ impl View {
 
     /// The playbook in whose text an offset lies.
     pub fn playbook_at(&self, file: FileId, offset: usize) -> Option<&Playbook> {
-        let holds = |playbook: &&Playbook| {
-            let range = playbook.span.range();
-            !playbook.implicit && playbook.span.file == file && range.start <= offset && offset <= range.end
-        };
-        self.program().playbooks.iter().find(holds)
+        self.playbooks(file).find(|playbook| playbook.span.touches(&(offset..offset)))
     }
 }

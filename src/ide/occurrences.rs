@@ -140,10 +140,9 @@ fn of_call(program: &Program, line: &Step, call: &CallSite, found: &mut Vec<Occu
     if let Some(rest) = program.sources.text(span).strip_prefix(&*agent.name)
         && rest.starts_with('.')
     {
-        let end = span.range().start + agent.name.len();
-        let before = Span::new(span.file, span.range().start, end);
-        found.push(Occurrence { span: before, symbol: Symbol::Agent(agent.id), role: Role::Use });
-        span = Span::new(span.file, end + 1, span.range().end);
+        let end = agent.name.len();
+        found.push(Occurrence { span: span.part(0..end), symbol: Symbol::Agent(agent.id), role: Role::Use });
+        span = span.part(end + 1..end + rest.len());
     }
     found.push(Occurrence { span, symbol: Symbol::Playbook(id), role: Role::Use });
     let rest = Span::new(span.file, span.range().end, line.span.range().end.max(span.range().end));
@@ -162,7 +161,7 @@ fn argument_name(program: &Program, span: Span, name: &str) -> Option<Span> {
         !text[..*at].ends_with(is_inner) && after.starts_with(['=', ':']) && !after.starts_with("==")
     };
     let at = text.match_indices(name).map(|(at, _)| at).find(names)?;
-    Some(Span::new(span.file, span.range().start + at, span.range().start + at + name.len()))
+    Some(span.part(at..at + name.len()))
 }
 
 /// `$name`, wherever it stands in a playbook: lines, triggers, notes, texts that are said.
@@ -175,9 +174,8 @@ fn mentions(program: &Program, playbook: &Playbook, found: &mut Vec<Occurrence>)
         if length == 0 {
             continue;
         }
-        let start = playbook.span.range().start + at;
-        let span = Span::new(playbook.span.file, start, start + 1 + length);
-        let role = if title.contains(start) { Role::Definition } else { Role::Use };
+        let span = playbook.span.part(at..at + 1 + length);
+        let role = if title.contains(span.range().start) { Role::Definition } else { Role::Use };
         found.push(Occurrence { span, symbol: variable(playbook, &text[at + 1..][..length]), role });
     }
 }
@@ -194,7 +192,7 @@ pub(crate) fn variable(playbook: &Playbook, name: &str) -> Symbol {
 /// The first place of a whole word in a span.
 fn word(program: &Program, span: Span, name: &str) -> Option<Span> {
     let at = whole_words(program.sources.text(span), name).next()?;
-    Some(Span::new(span.file, span.range().start + at, span.range().start + at + name.len()))
+    Some(span.part(at..at + name.len()))
 }
 
 /// Where a name stands in a text as a whole word.
@@ -209,5 +207,5 @@ pub(crate) fn whole_words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Ite
 /// A title's own words.
 fn in_title(program: &Program, span: Span, title: &str) -> Option<Span> {
     let at = program.sources.text(span).find(title).filter(|_| !title.is_empty())?;
-    Some(Span::new(span.file, span.range().start + at, span.range().start + at + title.len()))
+    Some(span.part(at..at + title.len()))
 }

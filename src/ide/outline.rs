@@ -68,7 +68,7 @@ impl View {
     /// What stands around an offset, from the outside to the inside: an agent, a playbook, a line, a name; each lies in the one
     /// before it.
     pub fn around(&self, file: FileId, offset: usize) -> Vec<Span> {
-        let holds = |span: Span| span.range().start <= offset && offset <= span.range().end;
+        let holds = |span: Span| span.touches(&(offset..offset));
         let mut around: Vec<Span> = Vec::new();
         let mut entries = self.outline(file);
         while let Some(entry) = entries.into_iter().find(|entry| holds(entry.span)) {

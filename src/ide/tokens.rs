@@ -1,7 +1,7 @@
 //! What is coloured: only what was read. A word is a keyword where its line is a branch, a `$name` a variable.
 
 use playhouse_lang::expr::scan_reference;
-use playhouse_lang::program::{Playbook, Returned, Step, StepKind};
+use playhouse_lang::program::{Playbook, Step, StepKind};
 use playhouse_lang::span::{FileId, Span};
 
 use crate::View;
@@ -56,11 +56,10 @@ impl View {
     /// What is coloured in a range of a file, by place, no two over each other.
     pub fn tokens(&self, file: FileId, range: std::ops::Range<usize>) -> Vec<Token> {
         let is_seen =
-            |span: Span| span.file == file && (span.start as usize) < range.end && range.start <= span.end as usize;
+            |span: Span| span.file == file && span.range().start < range.end && range.start <= span.range().end;
         let places = self.names_in(file, range.clone()).into_iter();
         let mut tokens: Vec<Token> = places.map(|place| self.name_token(place)).collect();
-        let playbooks = self.program().playbooks.iter().filter(|playbook| !playbook.implicit && is_seen(playbook.span));
-        for playbook in playbooks {
+        for playbook in self.playbooks(file).filter(|playbook| is_seen(playbook.span)) {
             let seen = playbook.steps.iter().filter(|line| is_seen(line.span));
             tokens.extend(seen.filter_map(|line| keyword(playbook, line)));
         }
@@ -105,29 +104,17 @@ impl View {
 /// The word by which a line is known; none: it begins with a name, or is the model's in all.
 fn keyword(playbook: &Playbook, line: &Step) -> Option<Token> {
     // What begins with a name has its own colour, and free text none.
-    match &line.kind {
-        StepKind::Free | StepKind::Gone(_) => return None,
-        StepKind::Branch { .. }
-        | StepKind::Loop(_)
-        | StepKind::Return(Returned::Nothing | Returned::Value(_) | Returned::Call(_) | Returned::Words)
-        | StepKind::End
-        | StepKind::Break
-        | StepKind::Continue
-        | StepKind::Call(_)
-        | StepKind::Assign { .. }
-        | StepKind::Ask { .. }
-        | StepKind::Say { .. } => {}
-    }
+    let is_prose = matches!(line.kind, StepKind::Free | StepKind::Gone(_));
     let length = line.text.find(|c: char| !c.is_alphabetic()).unwrap_or(line.text.len());
     let is_callee = line.call().is_some_and(|call| call.callee_span.start == line.span.start);
-    if length == 0
+    if is_prose
+        || length == 0
         || is_callee
         || scan_reference(&line.text).is_some()
         || !playbook.span.contains(line.span.start as usize)
     {
         return None;
     }
-    let start = line.span.range().start;
     let modifiers = Modifiers { is_explicit: line.explicit, is_by_model: !line.explicit, ..Modifiers::default() };
-    Some(Token { span: Span::new(line.span.file, start, start + length), kind: TokenKind::Keyword, modifiers })
+    Some(Token { span: line.span.part(0..length), kind: TokenKind::Keyword, modifiers })
 }

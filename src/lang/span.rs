@@ -53,6 +53,17 @@ impl Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
+    /// The part of it that `range` is, in bytes counted from its start.
+    #[must_use]
+    pub fn part(self, range: std::ops::Range<usize>) -> Span {
+        Span::new(self.file, self.range().start + range.start, self.range().start + range.end)
+    }
+
+    /// Whether a range of its file overlaps it or lies directly beside it; an offset is an empty range.
+    pub fn touches(self, range: &std::ops::Range<usize>) -> bool {
+        self.range().start <= range.end && range.start <= self.range().end
+    }
+
     /// Whether `offset` lies inside the range (its end excluded).
     pub fn contains(self, offset: usize) -> bool {
         self.range().contains(&offset)

@@ -2,19 +2,14 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
-
 #[cfg(feature = "dap")]
 pub mod dap;
-
-#[cfg(feature = "lsp")]
-pub mod lsp;
-
 #[cfg(feature = "serve")]
 pub mod http;
-
+#[cfg(feature = "lsp")]
+pub mod lsp;
 #[cfg(all(feature = "mcp", feature = "serve"))]
 pub mod mcp;
-
 #[cfg(feature = "cli")]
 pub mod report;
 

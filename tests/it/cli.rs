@@ -248,6 +248,17 @@ fn findings_are_json_for_programs() {
 }
 
 #[test]
+fn of_a_test_that_is_no_text_the_next_step_is_said() {
+    for command in ["test talk.test.md", "test --list talk.test.md", "test --bless talk.test.md", "eval talk.test.md"] {
+        let run = Run::new().line(command);
+        fs::write(run.folder().join("talk.test.md"), b"# Gr\xfc\xdfe\n").unwrap();
+        let done = run.done();
+        let told = format!("{}{}", done.stdout, done.stderr);
+        assert!(told.contains("cannot read") && told.contains("; save it as UTF-8"), "{command}: {told}");
+    }
+}
+
+#[test]
 fn completions_name_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let done = Run::new().args(["completions", shell]).code(0);

@@ -10,7 +10,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use playhouse::lang::files::trigger_table::{FiredName, TriggerCase, TriggerTable, TriggerUpdate};
 use playhouse::lang::program::{Program, TriggerId};
-use playhouse::serve::cli::trigger_tests::{Judged, TableOptions, judge, run_table};
+use playhouse::serve::cli::scores::ScoreOptions;
+use playhouse::serve::cli::trigger_tests::{Judged, judge, run_table};
 use playhouse::serve::report::scored::Scored;
 use playhouse::span::Sources;
 use playhouse::value::Value;
@@ -19,13 +20,13 @@ use crate::golden;
 
 const FOLDER: &str = "tests/cases/trigger_tables";
 
-const PLAIN: TableOptions = TableOptions { lenient: false, repeat: 1, color: false };
-const LENIENT: TableOptions = TableOptions { lenient: true, ..PLAIN };
+const PLAIN: ScoreOptions = ScoreOptions { lenient: false, repeat: 1, color: false };
+const LENIENT: ScoreOptions = ScoreOptions { lenient: true, ..PLAIN };
 
 /// Runs a table with a judge that answers at once.
 fn run(
     path: &Path,
-    options: TableOptions,
+    options: ScoreOptions,
     judge: impl Fn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
 ) -> Scored {
     let judge = async |program: &Program, table: &TriggerTable| judge(program, table);
@@ -115,7 +116,7 @@ fn a_case_that_comes_out_differently_is_shown() {
         }
         Ok(judged)
     };
-    let outcome = run(&path, TableOptions { repeat: 5, ..PLAIN }, moody);
+    let outcome = run(&path, ScoreOptions { repeat: 5, ..PLAIN }, moody);
     assert_eq!(outcome.problem.map(|problem| problem.line), Some(Some(20)));
     let expected =
         format!("{FOLDER}/right.md:20: run 3 differs from run 1: given $knocks = 4; $wind = null: $knocks = 5\n");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde::Serialize;
 
 use crate::host::library;
 use crate::host::text::{cut, one_line};
@@ -70,7 +71,7 @@ pub struct Line {
 }
 
 /// So many of so many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tried {
     /// Were reached.
     pub reached: usize,
@@ -78,8 +79,8 @@ pub struct Tried {
     pub all: usize,
 }
 
-/// All kinds of things that are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// All kinds of things that are counted. As JSON a public interface: fields are added, never changed or removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Totals {
     pub parts: Tried,

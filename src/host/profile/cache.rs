@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::host::cassette::key::{blocks, heading};
 use crate::vm::protocol::{ChatMessage, Role};
 
-/// What there was to be cached.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What there was to be cached. As JSON a public interface: fields are added, never changed or removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cache {
     /// Tokens of the requests.
     pub prompt_tokens: u64,

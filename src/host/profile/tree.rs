@@ -3,6 +3,8 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::host::profile::cache::Cache;
 
 /// What some sessions have spent together.
@@ -23,8 +25,8 @@ pub struct Profile {
     pub unpriced: Vec<String>,
 }
 
-/// What was spent at one place.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What was spent at one place. As JSON a public interface: fields are added, never changed or removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spent {
     /// Tokens of requests.
     pub prompt_tokens: u64,
@@ -51,7 +53,8 @@ pub enum Measure {
 }
 
 /// What a node of the tree is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Part {
     /// A playbook or plan.
@@ -80,8 +83,8 @@ pub enum Part {
 /// A step down the tree.
 pub type Step = (Part, Arc<str>);
 
-/// A place in the tree.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A place in the tree. As JSON a public interface: fields are added, never changed or removed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Node {
     /// What it is.
     pub part: Part,
@@ -90,6 +93,7 @@ pub struct Node {
     /// What it has spent itself, without what is below it.
     pub spent: Spent,
     /// What is below it, in the order in which it was first come to.
+    #[serde(rename = "below")]
     pub children: Vec<Node>,
 }
 

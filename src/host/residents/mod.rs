@@ -107,7 +107,7 @@ struct Door {
 }
 
 /// A session that is to begin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Beginning {
     /// The program's name at this server.
     pub program: Arc<str>,

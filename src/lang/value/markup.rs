@@ -19,6 +19,15 @@ pub fn xml_text(text: &str) -> String {
     escaped
 }
 
+/// `text` as code inside of Markdown, in one line: it is never read as Markdown.
+pub fn markdown_code(text: &str) -> String {
+    // As many marks around it as no run of them inside has.
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let marks = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{marks}{space}{}{space}{marks}", text.replace('\n', " "))
+}
+
 /// What XML 1.0 allows, section 2.2.
 fn is_xml(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)

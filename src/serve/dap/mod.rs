@@ -10,31 +10,18 @@
 //! Where programs come from is not known here ([`Door`]); the debugger itself is [`crate::host::debug`].
 
 pub mod accept;
-
 mod adapter;
-
 mod breakpoints;
-
 mod door;
-
 pub mod framing;
-
 mod lists;
-
 mod outbox;
-
 mod relay;
-
 mod rows;
-
 mod server;
-
 mod sources;
-
 mod stack;
-
 mod variables;
-
 mod wire;
 
 pub use crate::serve::dap::door::{Door, Launched, Reached, Running, Subject};

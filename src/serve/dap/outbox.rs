@@ -104,6 +104,6 @@ pub(crate) fn arguments<T: serde::de::DeserializeOwned + Default>(request: &Requ
         return Ok(T::default());
     }
     serde_json::from_value(request.arguments.clone()).map_err(|fault| {
-        Refusal::new(RefusalKind::Arguments, format!("the arguments of {} cannot be read: {fault}", request.command))
+        RefusalKind::Arguments.told(format!("the arguments of {} cannot be read: {fault}", request.command))
     })
 }

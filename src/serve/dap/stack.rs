@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::serve::dap::sources::Texts;
+use crate::serve::dap::wire::{Refusal, RefusalKind};
 use crate::serve::show::{count, frame_name, merge};
 use crate::vm::protocol::FrameId;
 use crate::vm::protocol::view::View;
@@ -20,8 +21,7 @@ pub(crate) fn frames(view: &View, texts: &Texts) -> Vec<Json> {
         told["canRestart"] = true.into();
         frames.push(told);
         if frame.n_elided > 0 {
-            let name =
-                format!("{} left out that would only return (tail calls)", count(frame.n_elided as usize, "caller"));
+            let name = format!("{} left out that would only return (tail calls)", count(frame.n_elided, "caller"));
             frames.push(json!({
                 "id": -id, "name": name, "line": 0, "column": 0, "canRestart": false, "presentationHint": "label",
             }));
@@ -31,7 +31,8 @@ pub(crate) fn frames(view: &View, texts: &Texts) -> Vec<Json> {
 }
 
 /// The frame that a client means by this number.
-pub(crate) fn frame_of(view: &View, id: i64) -> Option<FrameId> {
+pub(crate) fn frame_of(view: &View, id: i64) -> Result<FrameId, Refusal> {
     let id = FrameId(id.unsigned_abs());
-    view.stack.iter().any(|frame| frame.id == id).then_some(id)
+    let gone = "this frame is no longer on the stack; request the stack again";
+    view.stack.iter().any(|frame| frame.id == id).then_some(id).ok_or_else(|| RefusalKind::Gone.told(gone))
 }

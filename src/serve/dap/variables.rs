@@ -11,9 +11,8 @@ use crate::serve::dap::wire::{Refusal, RefusalKind, VariablesArguments};
 use crate::serve::show::variables::{Group, groups, kind_and_origin};
 use crate::serve::show::{merge, short_value};
 use crate::value::{PathStep, Value};
-use crate::vm::protocol::FrameId;
-use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::{VariableView, View};
+use crate::vm::protocol::{FrameId, Tracked};
 
 const SCOPES: [(ScopeKind, &str); 7] = [
     (ScopeKind::Own, "Own"),
@@ -48,10 +47,7 @@ impl Lists {
     fn get(&self, reference: i64) -> Result<&List, Refusal> {
         let index = usize::try_from(reference).ok().and_then(|reference| reference.checked_sub(self.n_gone + 1));
         index.and_then(|index| self.lists.get(index)).ok_or_else(|| {
-            Refusal::new(
-                RefusalKind::Gone,
-                "the program has continued since this list was shown; request the scopes again",
-            )
+            RefusalKind::Gone.told("the program has continued since this list was shown; request the scopes again")
         })
     }
 
@@ -134,7 +130,7 @@ impl Lists {
             Entry::Value(label, inner) if label == name => inner.owner.map(|owner| (owner, inner.value)),
             Entry::Value(..) | Entry::Row(_) => None,
         });
-        found.ok_or_else(|| Refusal::new(RefusalKind::Value, format!("{name} cannot be set; set a variable")))
+        found.ok_or_else(|| RefusalKind::Value.told(format!("{name} cannot be set; set a variable")))
     }
 
     fn variable(&mut self, entry: Entry) -> Json {
@@ -239,7 +235,7 @@ fn members(inner: &Inner) -> Vec<Entry> {
 /// The way is not there any more.
 pub(crate) fn with_member(whole: &Value, path: &[PathStep], value: Value) -> Result<Value, Refusal> {
     let Some((step, rest)) = path.split_first() else { return Ok(value) };
-    let gone = || Refusal::new(RefusalKind::Gone, "the value has changed since it was shown; ask for it again");
+    let gone = || RefusalKind::Gone.told("the value has changed since it was shown; ask for it again");
     match (whole, step) {
         (Value::List(items), PathStep::Index(index)) => {
             let mut items = items.to_vec();

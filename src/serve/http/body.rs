@@ -79,13 +79,15 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Queried<T> {
 impl<T: Serialize> IntoResponse for Typed<T> {
     fn into_response(self) -> Response<Body> {
         match serde_json::to_vec(&self.0) {
-            Ok(bytes) => {
-                let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-                (headers, bytes).into_response()
-            }
+            Ok(bytes) => unstored("application/json", bytes),
             Err(error) => Problem::internal(format!("the answer cannot be written: {error}")).into_response(),
         }
     }
+}
+
+/// An answer of a type, which nobody is to keep.
+pub(crate) fn unstored(kind: &'static str, body: impl IntoResponse) -> Response<Body> {
+    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-store")], body).into_response()
 }
 
 /// Server-sent events as they come.
@@ -123,14 +125,13 @@ fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, Problem> {
     if !errors.is_empty() {
         return Err(Problem::bad(detail, errors));
     }
-    serde_json::from_value(json)
-        .map_err(|error| Problem::bad(detail, vec![Pointed { pointer: String::new(), detail: error.to_string() }]))
+    serde_json::from_value(json).map_err(|error| Problem::bad(detail, vec![Pointed::new("", error.to_string())]))
 }
 
 /// What is wrong with the shape of a value: types, missing and unknown members. It is what schemas say that are made of
 /// types here, so that all mistakes can be told at once; what a type alone knows is told when it reads the value.
 fn check(value: &Json, schema: &Schema, root: &Schema, pointer: &str, errors: &mut Vec<Pointed>) {
-    let mut wrong = |pointer: String, detail: String| errors.push(Pointed { pointer, detail });
+    let mut wrong = |pointer: String, detail: String| errors.push(Pointed::new(pointer, detail));
     let schema = match schema.get("$ref").and_then(Json::as_str).and_then(|at| root.pointer(at.trim_start_matches('#')))
     {
         Some(found) => found,
@@ -202,6 +203,6 @@ fn with_article(kind: &str) -> String {
 }
 
 /// A JSON pointer (RFC 6901) one step further.
-fn at(pointer: &str, name: &str) -> String {
+pub(crate) fn at(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

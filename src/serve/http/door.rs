@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::text::panic_text;
 use crate::serve::http::access::caller::{Caller, Peer, Role};
-use crate::serve::http::access::tokens;
+use crate::serve::http::access::{token_of, tokens};
 use crate::serve::http::body::Typed;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
@@ -62,11 +62,7 @@ pub(super) async fn login(
     Typed(Login { token }): Typed<Login>,
 ) -> Result<Response, Problem> {
     let hash = tokens::hash(token.trim());
-    let found = server.residents.ledger().token(hash).await?;
-    if found.is_none_or(|token| token.expires.is_some_and(|expires| expires <= server.residents.now())) {
-        server.limits.wrong_token(peer.0)?;
-        return Err(Problem::unauthorized("this token is unknown here, or has expired; ask for another one"));
-    }
+    token_of(&server, peer, hash).await?;
     let cookie = server.cookies.make(&hash, server.residents.now(), &headers);
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::body::Bytes;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use futures_util::stream;
@@ -17,11 +16,11 @@ use tokio::time::timeout;
 use crate::host::events::{Category, Mark, PublicBody, PublicEvent};
 use crate::host::residents::feed::{Heard, Until};
 use crate::serve::http::access::caller::{Caller, Role};
-use crate::serve::http::body::{PING, Path, Queried, event_stream, ping};
+use crate::serve::http::body::{PING, Queried, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
-use crate::serve::http::wire::{A_COLLEAGUE, fault_text, text_of};
+use crate::serve::http::wire::{A_COLLEAGUE, OfSession, fault_text, text_of};
 use crate::value::Value;
 
 /// Some proxies and browsers hold back the first bytes of an answer.
@@ -49,13 +48,10 @@ pub(crate) struct FromMark {
 }
 
 pub(super) async fn events(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
+    OfSession { server, caller, served }: OfSession,
     Queried(FromMark { after, show }): Queried<FromMark>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let served = server.find(&caller, &id).await?;
     let of_header = headers.get("last-event-id").and_then(|mark| mark.to_str().ok()).map(str::to_owned);
     // What the browser sends after a lost connection is newer than the address. Of a mark of another counting it is told
     // that all comes again.

@@ -24,11 +24,10 @@ use tower_service::Service;
 
 use crate::host::tasks;
 use crate::serve::http::access::caller::Peer;
-use crate::serve::http::door;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::relay::{Relayed, Socket};
-use crate::serve::http::routes;
 use crate::serve::http::server::Server;
+use crate::serve::http::{door, routes};
 
 /// Connections at one time.
 const CONNECTIONS: usize = 8_192;

@@ -19,7 +19,7 @@ use crate::serve::http::body::{Path, Queried, Typed};
 use crate::serve::http::events::Show;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
-use crate::serve::http::wire::{SessionWire, check_text};
+use crate::serve::http::wire::{OfSession, SessionWire, check_text};
 use crate::vm::protocol::Signal;
 
 /// What the user says.
@@ -114,12 +114,9 @@ impl Taken {
 }
 
 pub(super) async fn event(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
+    OfSession { server, caller, served }: OfSession,
     Typed(OutsideEvent { name, data, id: event }): Typed<OutsideEvent>,
 ) -> Result<(StatusCode, Typed<Taken>), Problem> {
-    let served = server.find(&caller, &id).await?;
     let data = serde_json::from_value(data).map_err(|error| Problem::bad(error.to_string(), Vec::new()))?;
     let signal = Signal::new(&name, data, event.map(Arc::from)).map_err(Problem::unprocessable)?;
     let receipt = server.residents.deliver(&served, &caller.name, Deed::Signal(signal)).await?;
@@ -127,11 +124,8 @@ pub(super) async fn event(
 }
 
 pub(super) async fn interrupt(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
+    OfSession { server, caller, served }: OfSession,
 ) -> Result<(StatusCode, Typed<Taken>), Problem> {
-    let served = server.find(&caller, &id).await?;
     let receipt = server.residents.deliver(&served, &caller.name, Deed::Interrupt).await?;
     Ok((StatusCode::ACCEPTED, Typed(Taken::of(receipt))))
 }

@@ -23,11 +23,11 @@ use crate::host::travel::{self, At, Moment, Point, PointFault, Timeline};
 use crate::host::why;
 use crate::lang::program::Program;
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::body::{Path, Queried, Typed};
+use crate::serve::http::body::{Path, Queried, Typed, unstored};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::programs::{SourceWire, place_of};
 use crate::serve::http::server::Server;
-use crate::serve::http::wire::{SessionWire, etag, text_of};
+use crate::serve::http::wire::{OfSession, SessionWire, etag, text_of};
 use crate::serve::show;
 use crate::serve::show::past::{difference_json, step_json};
 use crate::serve::show::variables::{NoPlace, edits};
@@ -96,20 +96,17 @@ fn at_of(text: &str) -> Result<At, SessionError> {
 }
 
 pub(super) async fn state(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
+    OfSession { server, served, .. }: OfSession,
     Queried(When { at }): Queried<When>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let served = server.find(&caller, &id).await?;
     if let Some(at) = at {
         let json = server.residents.past(&served.session, move |timeline| {
             let point = point_of(&at, &timeline)?;
             let Moment { machine, mark, time, .. } = timeline.at(point)?;
             let mut json = json_of_view(&machine.view(), machine.program(), mark, time);
-            put(&mut json, "point", point.to_string().into());
-            put(&mut json, "end", timeline.end().to_string().into());
+            json["point"] = point.to_string().into();
+            json["end"] = timeline.end().to_string().into();
             Ok(json)
         });
         return Ok(Typed(json.await?).into_response());
@@ -137,31 +134,20 @@ pub(super) async fn state(
     Ok(([(header::ETAG, etag(mark))], Typed(json)).into_response())
 }
 
-fn put(json: &mut Json, name: &str, value: Json) {
-    if let Some(members) = json.as_object_mut() {
-        members.insert(name.to_owned(), value);
-    }
-}
-
 /// `show`'s JSON, where each frame stands in the text, and when that is.
 fn json_of_view(view: &View, program: &Program, mark: Mark, time: Timestamp) -> Json {
     let mut json = show::to_json(view, &show::state(view));
     for frame in json.get_mut("stack").and_then(Json::as_array_mut).into_iter().flatten() {
         let text = |name: &str| frame.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
         let place = place_of(program, (&text("agent"), &text("playbook")), &text("line"));
-        put(frame, "place", place.map_or(Json::Null, |(file, from, to)| json!({"file": file, "from": from, "to": to})));
+        frame["place"] = place.map(|(file, from, to)| json!({"file": file, "from": from, "to": to})).into();
     }
-    put(&mut json, "mark", mark.to_string().into());
-    put(&mut json, "time", text_of(time).into());
+    json["mark"] = mark.to_string().into();
+    json["time"] = text_of(time).into();
     json
 }
 
-pub(super) async fn source(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Typed<SourceWire>, Problem> {
-    let served = server.find(&caller, &id).await?;
+pub(super) async fn source(OfSession { server, served, .. }: OfSession) -> Result<Typed<SourceWire>, Problem> {
     let (records, programs) = (server.residents.records(&served.session).await?, server.residents.program_cache());
     let source = on_thread(move || {
         let none = || SessionError::NoSession("it has no text".to_owned());
@@ -174,12 +160,9 @@ pub(super) async fn source(
 }
 
 pub(super) async fn steps(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
+    OfSession { server, served, .. }: OfSession,
     Queried(Steps { after, limit }): Queried<Steps>,
 ) -> Result<Typed<Json>, Problem> {
-    let served = server.find(&caller, &id).await?;
     let limit = limit.unwrap_or(STEPS).clamp(1, STEPS);
     let page = server.residents.past(&served.session, move |timeline| {
         let steps = match after {
@@ -194,7 +177,7 @@ pub(super) async fn steps(
         let next = steps[..end].last().filter(|_| end < steps.len());
         let shown = steps[..end].iter().map(|step| {
             let mut json = step_json(step);
-            put(&mut json, "time", text_of(step.event.time).into());
+            json["time"] = text_of(step.event.time).into();
             json
         });
         Ok(json!({ "steps": shown.collect::<Vec<_>>(), "next": next.map(|step| step.point.to_string()) }))
@@ -203,17 +186,14 @@ pub(super) async fn steps(
 }
 
 pub(super) async fn reasons(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
+    OfSession { server, served, .. }: OfSession,
     Queried(Trigger { trigger }): Queried<Trigger>,
 ) -> Result<Response, Problem> {
-    let served = server.find(&caller, &id).await?;
     let records = server.residents.records(&served.session).await?;
     let history = on_thread(move || why::history(&records)).await?;
     let json = show::why::answer_json(&history, trigger.as_deref(), &TimeZone::UTC);
     let json = json.map_err(Problem::not_found)?;
-    Ok(([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], json).into_response())
+    Ok(unstored("application/json", json))
 }
 
 pub(super) async fn diff(
@@ -231,24 +211,15 @@ pub(super) async fn diff(
     Ok(Typed(json.await?))
 }
 
-pub(super) async fn export(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Response, Problem> {
-    let served = server.find(&caller, &id).await?;
+pub(super) async fn export(OfSession { server, served, .. }: OfSession) -> Result<Response, Problem> {
     let records = server.residents.records(&served.session).await?;
-    let headers = [(header::CONTENT_TYPE, "application/jsonl"), (header::CACHE_CONTROL, "no-store")];
-    Ok((headers, copy::lines(&records)).into_response())
+    Ok(unstored("application/jsonl", copy::lines(&records)))
 }
 
 pub(super) async fn fork(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
+    OfSession { server, caller, served }: OfSession,
     Typed(NewFork { at, set, frame, id: new, program }): Typed<NewFork>,
 ) -> Result<Response, Problem> {
-    let served = server.find(&caller, &id).await?;
     if let Some(program) = &program {
         server.offered(&caller, program)?;
     }
@@ -280,14 +251,12 @@ pub(super) async fn fork(
 }
 
 pub(super) async fn migrate(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
+    OfSession { server, caller, served }: OfSession,
     Typed(Migration { program }): Typed<Migration>,
 ) -> Result<Typed<SessionWire>, Problem> {
     server.residents.check_open()?;
-    let served = server.find(&caller, &id).await?;
     server.offered(&caller, &program)?;
     server.residents.migrate(&served, &program).await?;
-    Ok(Typed(server.wire(&caller, server.find(&caller, &id).await?).await?))
+    let served = server.find(&caller, &served.session).await?;
+    Ok(Typed(server.wire(&caller, served).await?))
 }

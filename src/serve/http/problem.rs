@@ -31,6 +31,13 @@ pub(crate) struct Pointed {
     pub(crate) detail: String,
 }
 
+impl Pointed {
+    /// What is wrong where.
+    pub(crate) fn new(pointer: impl Into<String>, detail: impl Into<String>) -> Pointed {
+        Pointed { pointer: pointer.into(), detail: detail.into() }
+    }
+}
+
 /// A kind: the end of its type, its status and its title.
 type Kind = (&'static str, StatusCode, &'static str);
 

@@ -152,9 +152,8 @@ impl ProgramWire {
 }
 
 pub(super) async fn list(State(server): State<Arc<Server>>, caller: Caller) -> Typed<Programs> {
-    let offered = server.residents.programs();
-    let own = offered.iter().filter(|offered| caller.may_have(&offered.name));
-    Typed(Programs { programs: own.map(|offered| ProgramWire::of(offered)).collect() })
+    let own = caller.programs(&server.residents);
+    Typed(Programs { programs: own.iter().map(|offered| ProgramWire::of(offered)).collect() })
 }
 
 pub(super) async fn show(

@@ -134,10 +134,7 @@ pub(super) fn router(server: Arc<Server>) -> Router {
         let handler: MethodRouter<Arc<Server>> =
             handler.layer((DefaultBodyLimit::max(limit), Extension(MaxBody(limit))));
         let is_about_one = path.starts_with("/api/sessions/{id}") || path.starts_with("/v1/responses/{id}");
-        let handler = match is_about_one {
-            true => handler.layer(from_fn_with_state(server.clone(), relay)),
-            false => handler,
-        };
+        let handler = if is_about_one { handler.layer(from_fn_with_state(server.clone(), relay)) } else { handler };
         let handler = match role {
             Some(role) => handler.layer(from_fn_with_state((server.clone(), role), authorize)),
             None => handler,

@@ -19,7 +19,7 @@ use crate::serve::http::body::{Path, Queried, Typed};
 use crate::serve::http::limits::VISITOR_SESSIONS;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
-use crate::serve::http::wire::{SessionWire, check_text};
+use crate::serve::http::wire::{OfSession, SessionWire, check_text};
 use crate::value::Map;
 
 /// The most sessions of a page.
@@ -176,21 +176,11 @@ pub(super) async fn list(
     }
 }
 
-pub(super) async fn show(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Typed<SessionWire>, Problem> {
-    let served = server.find(&caller, &id).await?;
+pub(super) async fn show(OfSession { server, caller, served }: OfSession) -> Result<Typed<SessionWire>, Problem> {
     Ok(Typed(server.wire(&caller, served).await?))
 }
 
-pub(super) async fn delete(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
-    let served = server.find(&caller, &id).await?;
+pub(super) async fn delete(OfSession { server, caller, served }: OfSession) -> Result<StatusCode, Problem> {
     if served.owner != caller.name && caller.role < Role::Admin {
         return Err(Problem::forbidden("only its owner or an admin may delete a session"));
     }

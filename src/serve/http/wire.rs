@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -11,6 +13,7 @@ use crate::host::events::Mark;
 use crate::host::ledger::Served;
 use crate::host::residents::standing::{Asked as Question, Standing};
 use crate::serve::http::access::caller::{Caller, Role};
+use crate::serve::http::body::Path;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::value::Value;
@@ -74,6 +77,24 @@ pub(crate) struct ForkedWire {
 pub(crate) struct FaultWire {
     kind: String,
     message: String,
+}
+
+/// A request about the session with the `{id}` of its path, which its caller may know of.
+pub(super) struct OfSession {
+    pub(super) server: Arc<Server>,
+    pub(super) caller: Caller,
+    pub(super) served: Served,
+}
+
+impl FromRequestParts<Arc<Server>> for OfSession {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, server: &Arc<Server>) -> Result<OfSession, Problem> {
+        let caller = Caller::from_request_parts(parts, server).await?;
+        let Path(id) = Path::<String>::from_request_parts(parts, server).await?;
+        let served = server.find(&caller, &id).await?;
+        Ok(OfSession { server: server.clone(), caller, served })
+    }
 }
 
 impl Server {
@@ -144,10 +165,7 @@ pub(super) fn texts(messages: &[Arc<str>]) -> Vec<String> {
 
 /// A failure with what a client can do about it.
 pub(super) fn fault_text(can_go_on: bool, message: &str) -> String {
-    match can_go_on {
-        true => format!("{message}; send a message, and the model is asked again"),
-        false => message.to_owned(),
-    }
+    if can_go_on { format!("{message}; send a message, and the model is asked again") } else { message.to_owned() }
 }
 
 /// A value as JSON.

@@ -9,7 +9,7 @@ use gen_lsp_types::{
     ParameterInformation, ParameterInformationLabel, Range, SemanticTokens, SignatureHelp, SignatureInformation,
     TextDocumentPositionParams, Uri, WorkspaceSymbol, WorkspaceSymbolLocation,
 };
-use playhouse_ide::calls::Caller;
+use playhouse_ide::calls::{Caller, Calls};
 use playhouse_ide::hints::{Hint, HintKind};
 use playhouse_ide::occurrences::{Occurrence, Role};
 use playhouse_ide::outline::{Entry, EntryKind};
@@ -94,17 +94,22 @@ impl<'a> Answers<'a> {
         if found.is_empty() { self.places(at, &|place| place.role == Role::Write) } else { found }
     }
 
+    /// The name that stands there.
+    fn name(self, at: &TextDocumentPositionParams) -> Option<(Here<'a>, &'a Occurrence)> {
+        let (here, offset) = self.place(at)?;
+        let name = here.program.view.name_at(here.file, offset)?;
+        Some((here, name))
+    }
+
     fn places(self, at: &TextDocumentPositionParams, is_wanted: &dyn Fn(&&Occurrence) -> bool) -> Vec<Location> {
-        let Some((here, offset)) = self.place(at) else { return Vec::new() };
-        let Some(name) = here.program.view.name_at(here.file, offset) else { return Vec::new() };
+        let Some((here, name)) = self.name(at) else { return Vec::new() };
         let places = here.program.view.places(&name.symbol).filter(is_wanted);
         places.filter_map(|place| location(here.program, place.span, self.columns())).collect()
     }
 
     /// The places of it in the same text.
     pub(super) fn highlights(self, at: &TextDocumentPositionParams) -> Vec<DocumentHighlight> {
-        let Some((here, offset)) = self.place(at) else { return Vec::new() };
-        let Some(name) = here.program.view.name_at(here.file, offset) else { return Vec::new() };
+        let Some((here, name)) = self.name(at) else { return Vec::new() };
         let places = here.program.view.places(&name.symbol).filter(|place| place.span.file == here.file);
         let highlight = |place: &Occurrence| DocumentHighlight {
             range: here.text.range(place.span, self.columns()),
@@ -172,14 +177,8 @@ impl<'a> Answers<'a> {
             let text = here.text.as_str().get(span.range()).unwrap_or_default();
             let n_lines = text.trim_end().lines().count();
             let end_line = range.start.line + u32::try_from(n_lines).unwrap_or(1).saturating_sub(1);
-            (end_line > range.start.line).then_some(FoldingRange {
-                start_line: range.start.line,
-                start_character: None,
-                end_line,
-                end_character: None,
-                kind: None,
-                collapsed_text: None,
-            })
+            let start_line = range.start.line;
+            (end_line > start_line).then(|| FoldingRange { start_line, end_line, ..FoldingRange::default() })
         };
         here.program.view.folds(here.file).into_iter().filter_map(fold).collect()
     }
@@ -187,12 +186,15 @@ impl<'a> Answers<'a> {
     /// What is coloured.
     pub(super) fn tokens(self, uri: &Uri, range: Option<Range>) -> Option<SemanticTokens> {
         let here = self.here(uri)?;
-        let place = |position| here.text.offset(position, self.columns());
-        let whole = 0..here.text.as_str().len();
-        let range =
-            range.map_or(whole.clone(), |range| place(range.start).unwrap_or(0)..place(range.end).unwrap_or(whole.end));
+        let range = range.map_or(0..here.text.as_str().len(), |range| self.bytes(here.text, range));
         let data = tokens(&here.program.view.tokens(here.file, range), here.text, self.columns());
         Some(SemanticTokens { result_id: None, data })
+    }
+
+    /// A range of a text in bytes; what lies outside of it begins or ends with it.
+    fn bytes(self, text: Text<'_>, range: Range) -> std::ops::Range<usize> {
+        let place = |position| text.offset(position, self.columns());
+        place(range.start).unwrap_or(0)..place(range.end).unwrap_or(text.as_str().len())
     }
 
     /// Above each playbook what can be done with it, and how often it is called; only with commands that the editor has.
@@ -272,38 +274,32 @@ impl<'a> Answers<'a> {
                 hierarchy_item(program, name, EntryKind::Trigger, [span, span], self.columns())
             }
         };
-        let calls = program.view.callers(id).into_iter();
-        calls
-            .filter_map(|calls| {
-                let from = caller(calls.who)?;
-                // Ranges are those of the caller's file; lines that set a name may stand in others.
-                let places = calls.places.iter().filter_map(|place| location(program, *place, self.columns()));
-                let from_ranges = places.filter(|place| place.uri == from.uri).map(|place| place.range).collect();
-                Some(CallHierarchyIncomingCall { from, from_ranges })
-            })
-            .collect()
+        let call = |calls: Calls<Caller>| {
+            let from = caller(calls.who)?;
+            // Ranges are those of the caller's file; lines that set a name may stand in others.
+            let places = calls.places.iter().filter_map(|place| location(program, *place, self.columns()));
+            let from_ranges = places.filter(|place| place.uri == from.uri).map(|place| place.range).collect();
+            Some(CallHierarchyIncomingCall { from, from_ranges })
+        };
+        program.view.callers(id).into_iter().filter_map(call).collect()
     }
 
     /// Whom it calls.
     pub(super) fn callees(self, item: &CallHierarchyItem) -> Vec<CallHierarchyOutgoingCall> {
         let Some((program, id)) = self.playbook_of(item) else { return Vec::new() };
-        let callees = program.view.callees(id).into_iter();
-        callees
-            .filter_map(|calls| {
-                let to = self.playbook_item(program, program.view.program().playbook(calls.who))?;
-                let places = calls.places.iter().filter_map(|place| location(program, *place, self.columns()));
-                Some(CallHierarchyOutgoingCall { to, from_ranges: places.map(|place| place.range).collect() })
-            })
-            .collect()
+        let call = |calls: Calls<PlaybookId>| {
+            let to = self.playbook_item(program, program.view.program().playbook(calls.who))?;
+            let places = calls.places.iter().filter_map(|place| location(program, *place, self.columns()));
+            Some(CallHierarchyOutgoingCall { to, from_ranges: places.map(|place| place.range).collect() })
+        };
+        program.view.callees(id).into_iter().filter_map(call).collect()
     }
 
     /// What is shown between the words of a range.
     pub(super) fn hints(self, asked: &InlayHintParams) -> Vec<InlayHint> {
         let Some(here) = self.here(&asked.text_document.uri) else { return Vec::new() };
-        let place = |position| here.text.offset(position, self.columns());
-        let start = place(asked.range.start).unwrap_or(0);
-        let end = place(asked.range.end).unwrap_or(here.text.as_str().len());
-        let hints = here.program.view.hints(here.file, start..end.saturating_add(1));
+        let range = self.bytes(here.text, asked.range);
+        let hints = here.program.view.hints(here.file, range.start..range.end.saturating_add(1));
         let hint = |hint: Hint| InlayHint {
             position: here.text.position(hint.at, self.columns()),
             label: Label::String(hint.text),

@@ -94,9 +94,8 @@ pub(super) fn capabilities(editor: &Editor) -> ServerCapabilities {
     let sync = TextDocumentSyncOptions {
         open_close: Some(true),
         change: Some(TextDocumentSyncKind::Incremental),
-        will_save: None,
-        will_save_wait_until: None,
         save: Some(Save::Bool(true)),
+        ..TextDocumentSyncOptions::default()
     };
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let tokens = SemanticTokensOptions {

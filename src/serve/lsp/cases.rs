@@ -96,11 +96,7 @@ impl Case {
 
     /// What it names at an offset.
     pub(super) fn mention_at(&self, offset: usize) -> Option<&Mention> {
-        let holds = |mention: &&Mention| {
-            let range = mention.span.range();
-            range.start <= offset && offset <= range.end
-        };
-        self.read.mentions.iter().find(holds)
+        self.read.mentions.iter().find(|mention| mention.span.touches(&(offset..offset)))
     }
 
     /// Its outline.

@@ -8,7 +8,7 @@ use gen_lsp_types::{
 };
 use playhouse_ide::complete::{Proposal, ProposalKind};
 use playhouse_ide::outline::{Entry, EntryKind};
-use playhouse_ide::tokens::{Modifiers, Token, TokenKind};
+use playhouse_ide::tokens::{Modifiers, Token};
 
 use crate::diagnostic::{self, Severity};
 use crate::serve::lsp::documents::{Columns, Text, uri_of};
@@ -18,7 +18,7 @@ use crate::span::Span;
 /// What is found in texts that are never come to, or used: editors show them pale.
 const UNNECESSARY: [&str; 2] = ["unreachable", "unused"];
 
-/// The names of [`TokenKind`]s, as the protocol has them, in the order of their numbers.
+/// The names of [`playhouse_ide::tokens::TokenKind`]s, as the protocol has them, in the order of their numbers.
 pub(super) const TOKEN_KINDS: [&str; 6] = ["keyword", "variable", "parameter", "function", "method", "class"];
 
 /// The names of [`Modifiers`], in the order of their bits; the last four are our own.
@@ -53,12 +53,11 @@ pub(super) fn finding(place: &dyn Fn(Span) -> Option<Location>, found: &diagnost
         range,
         severity: Some(severity),
         code: Some(Code::String(found.code.to_owned())),
-        code_description: None,
         source: Some("playhouse".to_owned()),
         message: Message::String(message),
         tags: is_unnecessary.then(|| vec![DiagnosticTag::Unnecessary]),
         related_information: (!related.is_empty()).then_some(related),
-        data: None,
+        ..Diagnostic::default()
     })
 }
 
@@ -101,24 +100,13 @@ pub(super) fn tokens(tokens: &[Token], text: Text<'_>, columns: Columns) -> Vec<
             delta_line: line - last.0,
             delta_start: if is_same_line { start - last.1 } else { start },
             length: range.end.character.saturating_sub(start),
-            token_type: token_number(token.kind),
+            token_type: token.kind as u32,
             token_modifiers_bitset: bits(token.modifiers),
         };
         last = (line, start);
         told
     };
     tokens.iter().map(place).collect()
-}
-
-fn token_number(kind: TokenKind) -> u32 {
-    match kind {
-        TokenKind::Keyword => 0,
-        TokenKind::Variable => 1,
-        TokenKind::Parameter => 2,
-        TokenKind::Function => 3,
-        TokenKind::Method => 4,
-        TokenKind::Class => 5,
-    }
 }
 
 fn bits(modifiers: Modifiers) -> u32 {
@@ -136,17 +124,8 @@ pub(super) fn hierarchy_item(
     columns: Columns,
 ) -> Option<CallHierarchyItem> {
     let place = location(program, whole, columns)?;
-    let selection_range = location(program, title, columns)?.range;
-    Some(CallHierarchyItem {
-        name,
-        kind: symbol_kind(kind),
-        tags: None,
-        detail: None,
-        uri: place.uri,
-        range: place.range,
-        selection_range,
-        data: None,
-    })
+    let (kind, selected) = (symbol_kind(kind), location(program, title, columns)?.range);
+    Some(CallHierarchyItem::new(name, kind, None, None, place.uri, place.range, selected, None))
 }
 
 /// A proposal.

@@ -38,8 +38,7 @@ impl<'a> Answers<'a> {
         let link = |link: Link| DocumentLink {
             range: text.range(link.span, self.columns()),
             target: uri_of(&link.target().to_string_lossy()),
-            tooltip: None,
-            data: None,
+            ..DocumentLink::default()
         };
         links.into_iter().map(link).collect()
     }

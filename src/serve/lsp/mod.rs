@@ -10,31 +10,19 @@
 //! - [`serve`]: one connection: changes in order, questions as they come.
 
 mod answers;
-
 mod capabilities;
-
 mod case_answers;
-
 mod cases;
-
 mod completions;
 mod convert;
-
 mod documents;
-
 mod edits;
-mod file_answers;
-
 mod extract;
-
+mod file_answers;
 mod programs;
-
 mod registration;
-
 mod renames;
-
 mod server;
-
 mod workspace;
 
 pub use crate::serve::lsp::server::{ServeError, serve};

@@ -8,7 +8,7 @@ use crate::host::library::is_library;
 use crate::host::program::{beside, plain, skill_in};
 use crate::host::walk::files_below;
 use crate::lang::files::case::Case;
-use crate::lang::files::case_file::mention::MentionKind;
+use crate::lang::files::case_file::mention::{Mention, MentionKind};
 use crate::lang::imports;
 use crate::lang::kind::{self, Kind, case_of, is_markdown};
 use crate::serve::lsp::documents::{Documents, MAX_BYTES};
@@ -42,16 +42,11 @@ pub(super) fn links(name: &str, text: &str) -> Vec<Link> {
     let written: Vec<(Span, String)> = if case_of(name).is_some() {
         let read = Case::of(name, FileId::default(), text);
         let mentions = read.map(|read| read.mentions).unwrap_or_default().into_iter();
-        let path = |kind| match kind {
-            MentionKind::Program(path) | MentionKind::Tools(path) => Some(path),
-            MentionKind::Entry(_)
-            | MentionKind::Playbook(_)
-            | MentionKind::Callable(_)
-            | MentionKind::Line(_)
-            | MentionKind::Trigger(_)
-            | MentionKind::Variable { .. } => None,
+        let path = |mention: Mention| {
+            let (MentionKind::Program(path) | MentionKind::Tools(path)) = mention.kind else { return None };
+            Some((mention.span, path))
         };
-        mentions.filter_map(|mention| Some((mention.span, path(mention.kind)?))).collect()
+        mentions.filter_map(path).collect()
     } else {
         imports(text).into_iter().map(|import| (import.span, import.path)).collect()
     };

@@ -16,8 +16,7 @@ use serde_json::Value as Json;
 
 use crate::host::events::Mark;
 use crate::host::residents::standing::{Asked, Standing};
-use crate::host::session::Deed;
-use crate::host::session::approval;
+use crate::host::session::{Deed, approval};
 use crate::serve::mcp::result::Wrong;
 use crate::value::Value;
 use crate::vm::protocol::CallId;
@@ -77,18 +76,16 @@ impl Question {
     pub(super) fn form(&self) -> ElicitRequestParams {
         let words = |title| PrimitiveSchemaDefinition::String(StringSchema::new().title(title));
         let builder = ElicitationSchema::builder();
-        let (message, schema) = match self {
-            Question::Message { after } if after.is_empty() => {
-                ("The program waits for you.".to_owned(), builder.required_property(WORDS, words("Your answer")))
+        let message = match self {
+            Question::Message { after } if after.is_empty() => "The program waits for you.".to_owned(),
+            Question::Message { after } => after.clone(),
+            Question::Call(asked) => asked.question.to_string(),
+        };
+        let schema = match self {
+            Question::Call(asked) if !asked.by_tool => {
+                builder.required_bool(MAY).property(WORDS, words("What you have to say about it"))
             }
-            Question::Message { after } => (after.clone(), builder.required_property(WORDS, words("Your answer"))),
-            Question::Call(asked) if asked.by_tool => {
-                (asked.question.to_string(), builder.required_property(WORDS, words("Your answer")))
-            }
-            Question::Call(asked) => (
-                asked.question.to_string(),
-                builder.required_bool(MAY).property(WORDS, words("What you have to say about it")),
-            ),
+            Question::Message { .. } | Question::Call(_) => builder.required_property(WORDS, words("Your answer")),
         };
         ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema.build_unchecked() }
     }

@@ -2,13 +2,8 @@
 //! 9). A call is a session; what its program asks a person goes to whoever sits at the client.
 
 mod ask;
-
 mod follow;
-
 mod result;
-
 pub(crate) mod server;
-
 pub mod stdio;
-
 mod tools;

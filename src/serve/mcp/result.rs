@@ -110,9 +110,6 @@ impl Told {
     pub(super) fn answer(self) -> CallToolResult {
         let is_failed = self.status == "failed";
         let json = serde_json::to_value(self).unwrap_or_default();
-        match is_failed {
-            true => CallToolResult::structured_error(json),
-            false => CallToolResult::structured(json),
-        }
+        if is_failed { CallToolResult::structured_error(json) } else { CallToolResult::structured(json) }
     }
 }

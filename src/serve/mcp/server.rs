@@ -13,8 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::host::ledger::Served;
 use crate::host::residents::{Beginning, Residents};
 use crate::host::serve_options::Approvals;
-use crate::host::session::Deed;
-use crate::host::session::approval;
+use crate::host::session::{Deed, approval};
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::wire::A_COLLEAGUE;
 use crate::serve::mcp::ask::{Sealed, filled};
@@ -61,8 +60,7 @@ impl McpServer {
     }
 
     fn tools(&self, caller: &Caller) -> Tools {
-        let programs = self.shared.residents.programs();
-        Tools::of(programs.into_iter().filter(|offered| caller.may_have(&offered.name)).collect())
+        Tools::of(caller.programs(&self.shared.residents))
     }
 
     async fn begin(

@@ -25,8 +25,7 @@ impl Report {
         let mut text =
             format!("### playhouse test: {}\n\n| test | verdict | ms |\n| --- | --- | --- |\n", self.totals());
         for file in &self.files {
-            let verdict: &str = file.verdict().into();
-            let _ = writeln!(text, "| {} | {verdict} | {} |", cell(&file.path), file.ms);
+            let _ = writeln!(text, "| {} | {} | {} |", cell(&file.path), file.verdict(), file.ms);
         }
         for file in self.files.iter().filter(|file| file.verdict() != TestVerdict::Passed) {
             let shown = file.text();

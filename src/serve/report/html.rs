@@ -16,7 +16,7 @@ impl Report {
         let mut main = format!("<h1>Tests: {}</h1>\n<div class=\"wide\"><table>\n", xml_text(&self.totals()));
         main.push_str("<tr><th>Test<th>Verdict<th class=\"n\">ms</tr>\n");
         for (index, file) in self.files.iter().enumerate() {
-            let (class, path, ms) = (word(file.verdict()), xml_text(&file.path), file.ms);
+            let (class, path, ms) = (file.verdict(), xml_text(&file.path), file.ms);
             let _ = writeln!(
                 main,
                 "<tr><td><a href=\"#t{index}\">{path}</a><td class=\"{class}\">{class}<td class=\"n\">{ms}</tr>"
@@ -40,7 +40,7 @@ fn test(main: &mut String, index: usize, file: &FileReport) {
         TestVerdict::Passed | TestVerdict::Skipped => "",
         TestVerdict::Undecided | TestVerdict::Failed => " open",
     };
-    let (class, path, title) = (word(verdict), xml_text(&file.path), xml_text(&file.title));
+    let (class, path, title) = (verdict, xml_text(&file.path), xml_text(&file.title));
     let _ = writeln!(
         main,
         "<details{open}><summary><b class=\"{class}\">{class}</b> {path} <span class=\"soft\">{title}\
@@ -48,8 +48,8 @@ fn test(main: &mut String, index: usize, file: &FileReport) {
     );
     // Inside, as a link to what is folded opens it.
     let _ = writeln!(main, "<ul class=\"cases\" id=\"t{index}\">");
-    for CaseReport { case, verdict, text, .. } in &file.cases {
-        let (class, name) = (word(*verdict), xml_text(&case.name));
+    for CaseReport { case, verdict: class, text, .. } in &file.cases {
+        let name = xml_text(&case.name);
         let _ = writeln!(main, "<li><b class=\"{class}\">{class}</b> {name}{}", preformatted(text));
     }
     let _ = writeln!(main, "</ul>{}", preformatted(&file.details));
@@ -86,8 +86,4 @@ fn speaker(line: &TranscriptLine) -> (&'static str, String) {
         TranscriptLine::Result { tool, .. } => ("call", format!("result of {tool}")),
         TranscriptLine::Error { tool, .. } => ("failed", format!("error of {tool}")),
     }
-}
-
-fn word(verdict: TestVerdict) -> &'static str {
-    verdict.into()
 }

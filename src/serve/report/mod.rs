@@ -1,5 +1,6 @@
 //! What came of tests, as plain data: what was run, its verdicts, what is wrong and where, the runs. Text for people,
-//! JSON, HTML, JUnit and GitHub are made of it, and nothing else (spec `evaluate.md`, section 10). What the tests reach is told in
+//! JSON, HTML, JUnit and GitHub are made of it, and nothing else (spec `evaluate.md`, section 10). What can be serialized
+//! is so in JSON, a public interface: fields are added, never changed or removed. What the tests reach is told in
 //! [`coverage`].
 
 pub mod coverage;
@@ -8,6 +9,8 @@ mod html;
 mod json;
 mod junit;
 pub mod scored;
+
+use serde::Serialize;
 
 use crate::diagnostic::Diagnostic;
 use crate::host::judge::transcript::Transcript;
@@ -21,7 +24,7 @@ pub struct Report {
 }
 
 /// The result of one test file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct FileReport {
     /// Its path, as it was found.
     pub path: String,
@@ -42,7 +45,7 @@ pub struct FileReport {
 }
 
 /// One thing that a test file says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Case {
     /// What people call it.
     pub name: String,
@@ -51,20 +54,23 @@ pub struct Case {
 }
 
 /// The result of a case.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CaseReport {
     /// What it says.
+    #[serde(flatten)]
     pub case: Case,
     /// Whether it is so.
     pub verdict: TestVerdict,
     /// What is wrong, for people; empty if it passed.
+    #[serde(skip)]
     pub text: String,
     /// The same, a problem at a time.
     pub problems: Vec<Problem>,
 }
 
 /// The verdict on a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::Display)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum TestVerdict {
     /// It is as it should be.
@@ -78,7 +84,7 @@ pub enum TestVerdict {
 }
 
 /// Something that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file that says what should be.
     pub file: String,
@@ -87,11 +93,12 @@ pub struct Problem {
     /// What is wrong, without the place.
     pub text: String,
     /// The two texts that differ, if that is what is wrong.
+    #[serde(flatten)]
     pub difference: Option<Difference>,
 }
 
 /// Two texts that should be the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What the test file says, as it would be written there.
     pub expected: String,
@@ -100,7 +107,7 @@ pub struct Difference {
 }
 
 /// What a test file holds.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub struct Listed {
     /// Its path, as it was found.
     pub path: String,
@@ -120,38 +127,22 @@ impl Report {
 
     /// `3 passed, 1 failed`, and how many are undecided or were skipped if some are.
     pub fn totals(&self) -> String {
-        let undecided = match self.n_of(TestVerdict::Undecided) {
-            0 => String::new(),
-            n => format!(", {n} undecided"),
-        };
-        let skipped = match self.n_of(TestVerdict::Skipped) {
-            0 => String::new(),
-            n => format!(", {n} skipped"),
-        };
-        let n = |verdict| self.n_of(verdict);
-        format!("{} passed, {} failed{undecided}{skipped}", n(TestVerdict::Passed), n(TestVerdict::Failed))
+        let told = |verdict| format!("{} {verdict}", self.n_of(verdict));
+        let always = [TestVerdict::Passed, TestVerdict::Failed].map(told);
+        let others = [TestVerdict::Undecided, TestVerdict::Skipped].into_iter().filter(|it| self.n_of(*it) > 0);
+        always.into_iter().chain(others.map(told)).collect::<Vec<_>>().join(", ")
     }
 }
 
 impl FileReport {
     /// A report without results yet.
     pub fn new(path: impl Into<String>) -> FileReport {
-        FileReport {
-            path: path.into(),
-            title: String::new(),
-            cases: Vec::new(),
-            rows: Vec::new(),
-            details: String::new(),
-            is_blessed: false,
-            ms: 0,
-            transcript: Transcript::default(),
-        }
+        FileReport { path: path.into(), ..FileReport::default() }
     }
 
     /// One that was not run, and why.
     pub fn skipped(path: String, case: impl Into<Case>, why: &str) -> FileReport {
-        let case =
-            CaseReport { case: case.into(), verdict: TestVerdict::Skipped, text: why.to_owned(), problems: Vec::new() };
+        let case = CaseReport { verdict: TestVerdict::Skipped, text: why.to_owned(), ..CaseReport::passed(case) };
         FileReport { cases: vec![case], ..FileReport::new(path) }
     }
 

@@ -2,24 +2,16 @@
 //! renderer of a [`View`]; secrets are masked here. What is shown is the same in a terminal and in a debugger.
 
 pub(crate) mod commands;
-
 pub(crate) mod flame;
-
 pub(crate) mod past;
-
 pub(crate) mod sheet;
-
 pub(crate) mod tools;
-
 pub(crate) mod unjudged;
-
 pub(crate) mod variables;
-
+pub mod why;
 mod words;
 
-pub mod why;
-
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use serde_json::{Value as Json, json};
 
@@ -28,9 +20,8 @@ use crate::host::{text, travel};
 use crate::lang::program::Program;
 use crate::serve::show::variables::variables;
 use crate::serve::show::words::short;
-use crate::vm::protocol::Signal;
 use crate::vm::protocol::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
-use crate::vm::protocol::{CallId, Location, Outcome, Wait};
+use crate::vm::protocol::{CallId, Location, Outcome, Signal, Wait};
 
 #[cfg(feature = "cli")]
 pub(crate) use crate::serve::show::words::{after_text, answer_text};
@@ -40,8 +31,8 @@ pub(crate) use crate::serve::show::words::{frame_name, short_value};
 const MAX_LINE: usize = 100;
 
 /// `1 error`, `2 errors`.
-pub(crate) fn count(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(n: N, what: &str) -> String {
+    if n == N::from(1) { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// How a session stands, in words: `finished`, `failed`, `waits for the user`, ….
@@ -118,7 +109,7 @@ pub(crate) fn stack(view: &View, program: &Program) -> String {
         let result = frame.result_name.as_ref().map_or(String::new(), |name| format!(", result to ${name}"));
         let elided = match frame.n_elided {
             0 => String::new(),
-            n => format!(", {} left out that would only return", count(n as usize, "caller")),
+            n => format!(", {} left out that would only return", count(n, "caller")),
         };
         let inlined = if frame.inlined { ", inlined" } else { "" };
         let _ = writeln!(text, "  {}{line} ({}{result}{inlined}{elided})", frame_name(frame), frame.origin);

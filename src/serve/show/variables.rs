@@ -11,9 +11,8 @@ use crate::lang::program::Program;
 use crate::lang::spelling::nearest;
 use crate::serve::show::words::{frame_name, short};
 use crate::value::Value;
-use crate::vm::protocol::FrameId;
-use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::{VariableView, View, place_name};
+use crate::vm::protocol::{FrameId, Tracked};
 
 /// Variables that are kept in one place: a frame, or an agent's others.
 pub(crate) struct Group<'v> {

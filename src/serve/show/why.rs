@@ -253,7 +253,7 @@ fn times(n: u64) -> String {
     match n {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
-        n => count(usize::try_from(n).unwrap_or(usize::MAX), "time"),
+        n => count(n, "time"),
     }
 }
 

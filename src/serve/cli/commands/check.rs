@@ -77,29 +77,16 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
         console.warning(warning);
     }
     let configured = launch.configure(&arguments.files, &loaded.program).map_err(failure);
-    let sources = &loaded.program.sources;
-    let n_errors = n_of(&loaded.diagnostics, Severity::Error);
-    match arguments.format {
-        Format::Json => put(&to_json(&loaded.diagnostics, sources))?,
-        Format::Text => {
-            if arguments.explain {
-                let signatures = equipment.tools.signatures();
-                let about = |name: &str| ToolSignature::find(&signatures, name).map(about_tool).unwrap_or_default();
-                put(&explain_with(&loaded.program, &about))?;
-                put(&reachable(&equipment.reasons))?;
-            }
-            let findings = render(&loaded.diagnostics, sources, console.color);
-            if !findings.is_empty() {
-                console.tell(&format!("{findings}\n"));
-            }
-            // What is wrong with the configuration is told below, in place of it.
-            if configured.is_ok() {
-                console.tell(&format!("{}\n", counted(&loaded.diagnostics)));
-            }
-        }
+    if arguments.explain {
+        let signatures = equipment.tools.signatures();
+        let about = |name: &str| ToolSignature::find(&signatures, name).map(about_tool).unwrap_or_default();
+        put(&explain_with(&loaded.program, &about))?;
+        put(&reachable(&equipment.reasons))?;
     }
-    configured?;
-    Ok(if n_errors > 0 { Exit::Wrong } else { Exit::Finished })
+    let (findings, sources) = (&loaded.diagnostics, &loaded.program.sources);
+    // What is wrong with the configuration is told in place of the count.
+    let exit = tell(console, arguments.format, findings, sources, configured.is_ok())?;
+    configured.map(|_| exit)
 }
 
 /// The text of a test or trigger table, and what it is; none: it is neither, or cannot be read.
@@ -137,7 +124,7 @@ fn check_cases(
             Err(error) => read.held_against(Err(&error.to_string()), &LoadOptions::default()),
         });
     }
-    tell(console, arguments.format, &findings, &sources)
+    tell(console, arguments.format, &findings, &sources, true)
 }
 
 /// Checks folders of Agent Skills.
@@ -155,11 +142,17 @@ fn check_folders(console: &Console, arguments: &CheckArguments) -> Result<Exit, 
     if arguments.format == Format::Text {
         put(&told)?;
     }
-    tell(console, arguments.format, &findings, &sources)
+    tell(console, arguments.format, &findings, &sources, true)
 }
 
-/// Tells what was found.
-fn tell(console: &Console, format: Format, findings: &[Diagnostic], sources: &Sources) -> Result<Exit, Failure> {
+/// Tells what was found, and how much that is if it `is_counted`.
+fn tell(
+    console: &Console,
+    format: Format,
+    findings: &[Diagnostic],
+    sources: &Sources,
+    is_counted: bool,
+) -> Result<Exit, Failure> {
     match format {
         Format::Json => put(&to_json(findings, sources))?,
         Format::Text => {
@@ -167,7 +160,9 @@ fn tell(console: &Console, format: Format, findings: &[Diagnostic], sources: &So
             if !shown.is_empty() {
                 console.tell(&format!("{shown}\n"));
             }
-            console.tell(&format!("{}\n", counted(findings)));
+            if is_counted {
+                console.tell(&format!("{}\n", counted(findings)));
+            }
         }
     }
     Ok(if n_of(findings, Severity::Error) > 0 { Exit::Wrong } else { Exit::Finished })
@@ -175,8 +170,8 @@ fn tell(console: &Console, format: Format, findings: &[Diagnostic], sources: &So
 
 /// What a program can reach, and why.
 fn reachable(reasons: &[(Arc<str>, String)]) -> String {
-    let rows: Vec<[String; 2]> = reasons.iter().map(|(name, why)| [format!("  {name}"), why.clone()]).collect();
-    if rows.is_empty() { String::new() } else { format!("\ntools\n{}", table(&rows)) }
+    let rows = reasons.iter().map(|(name, why)| [format!("  {name}"), why.clone()]);
+    if reasons.is_empty() { String::new() } else { format!("\ntools\n{}", table(rows)) }
 }
 
 /// All findings in `--format json`. A public interface: fields are added, never changed or removed.
@@ -188,11 +183,7 @@ fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
         told
     };
     let finding = |diagnostic: &Diagnostic| {
-        let severity = match diagnostic.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
+        let severity: &str = diagnostic.severity.into();
         let notes = diagnostic.notes.iter().map(|note| with_place(json!({"message": note.message}), note.span));
         let fix = diagnostic.fix.as_ref().map(|fix| {
             let mut told = with_place(json!({"message": fix.message}), Some(fix.span));
@@ -203,7 +194,7 @@ fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
         told["message"] = json!(diagnostic.message);
         told["notes"] = notes.collect();
         told["fix"] = fix.into();
-        told.to_string()
+        told
     };
-    json_array(&diagnostics.iter().map(finding).collect::<Vec<_>>())
+    json_array(diagnostics.iter().map(finding))
 }

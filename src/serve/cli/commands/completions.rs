@@ -3,7 +3,7 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::serve::cli::machinery::console::{Exit, Failure, put};
+use crate::serve::cli::machinery::console::{Exit, Failure, finish};
 
 const EXAMPLE: &str = "\
 Example:
@@ -21,6 +21,5 @@ pub(crate) struct CompletionsArguments {
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut super::command(), "playhouse", &mut script);
-    put(&String::from_utf8_lossy(&script))?;
-    Ok(Exit::Finished)
+    finish(&String::from_utf8_lossy(&script))
 }

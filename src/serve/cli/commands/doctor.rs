@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rustix::fs::{Access, access};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::host::child::find_program;
 use crate::host::config::{EMBEDDED_REASON, FileConfig, child_environment};
 use crate::host::launch::Choices;
+use crate::host::llm::local::FoundServer;
 use crate::host::llm::openai::OpenAiConfig;
 use crate::host::sandbox::{Available, Sandbox};
 use crate::host::skills::options::SandboxKind;
@@ -48,7 +49,8 @@ const EDITORS: [(&str, &str); 6] =
     [("code", "VS Code"), ("nvim", "Neovim"), ("emacs", "Emacs"), ("hx", "Helix"), ("zed", "Zed"), ("kak", "Kakoune")];
 
 /// How something stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 enum State {
     /// It is there.
     Ok,
@@ -86,14 +88,10 @@ impl Finding {
     }
 
     /// The same for programs. A public interface: fields are added, never changed or removed.
-    fn json(&self) -> String {
-        let state = match self.state {
-            State::Ok => "ok",
-            State::Absent => "absent",
-            State::Broken => "broken",
-        };
+    fn json(&self) -> Json {
+        let state: &str = self.state.into();
         let next = Some(&self.next).filter(|next| !next.is_empty());
-        json!({"topic": self.topic, "state": state, "told": self.told, "next": next}).to_string()
+        json!({"topic": self.topic, "state": state, "told": self.told, "next": next})
     }
 }
 
@@ -112,17 +110,14 @@ pub(crate) fn doctor(console: &Console, arguments: &DoctorArguments) -> Result<E
     findings.push(configuration(told));
     findings.push(if is_read { model(console)? } else { unknown_model() });
     findings.push(language("Python", program("python3"), "plugins in Python need `python3` in PATH"));
-    findings.push(language(
-        "Node",
-        program("node"),
-        "plugins in JavaScript and MCP servers from npm need `node` in PATH",
-    ));
+    let otherwise = "plugins in JavaScript and MCP servers from npm need `node` in PATH";
+    findings.push(language("Node", program("node"), otherwise));
     findings.push(editors(&program));
     let sandbox = Sandbox::new(confines, console.environment.executable.clone(), environment.clone());
     findings.push(confinement(confines, sandbox.available()));
     put(&match arguments.format {
-        Format::Json => json_array(&findings.iter().map(Finding::json).collect::<Vec<_>>()),
-        Format::Text => table(&findings.iter().map(Finding::row).collect::<Vec<_>>()),
+        Format::Json => json_array(findings.iter().map(Finding::json)),
+        Format::Text => table(findings.iter().map(Finding::row)),
     })?;
     let is_broken = findings.iter().any(|finding| finding.state == State::Broken);
     Ok(if is_broken { Exit::Failed } else { Exit::Finished })
@@ -177,33 +172,32 @@ fn servers(console: &Console) -> Result<Finding, Failure> {
     let topic = "servers";
     let found = match found(console) {
         Ok(found) => found,
-        Err(Failure::Told { message, .. }) => return Ok(Finding::new(State::Broken, topic, message, "")),
-        Err(quiet @ Failure::Quiet(_)) => return Err(quiet),
+        Err(failure) => return broken(topic, failure),
     };
     if found.is_empty() {
-        let told = "no model server answers on this machine";
-        return Ok(Finding::new(
-            State::Absent,
-            topic,
-            told,
-            "start Ollama, LM Studio or llama.cpp, and a run on a terminal finds it",
-        ));
+        let next = "start Ollama, LM Studio or llama.cpp, and a run on a terminal finds it";
+        return Ok(Finding::new(State::Absent, topic, "no model server answers on this machine", next));
     }
-    let told = found
-        .iter()
-        .map(|server| format!("{} at {} ({})", server.name, server.base_url, count(server.models.len(), "model")));
+    let told = found.iter().map(|FoundServer { name, base_url, models, .. }| {
+        format!("{name} at {base_url} ({})", count(models.len(), "model"))
+    });
     let told = told.collect::<Vec<_>>().join(", ");
     Ok(Finding::new(State::Ok, topic, told, "`playhouse model list` shows their models"))
 }
 
-fn key(console: &Console) -> Finding {
-    match &console.environment.api_key {
-        Some(_) => Finding::new(State::Ok, "key", "OPENAI_API_KEY is set", ""),
-        None => {
-            let next = "set it if your model server needs a key";
-            Finding::new(State::Absent, "key", "OPENAI_API_KEY is not set", next)
-        }
+/// What cannot be looked at, with what is told of that.
+fn broken(topic: &'static str, failure: Failure) -> Result<Finding, Failure> {
+    match failure {
+        Failure::Told { message, .. } => Ok(Finding::new(State::Broken, topic, message, "")),
+        quiet @ Failure::Quiet(_) => Err(quiet),
     }
+}
+
+fn key(console: &Console) -> Finding {
+    if console.environment.api_key.is_some() {
+        return Finding::new(State::Ok, "key", "OPENAI_API_KEY is set", "");
+    }
+    Finding::new(State::Absent, "key", "OPENAI_API_KEY is not set", "set it if your model server needs a key")
 }
 
 /// `file` is the path of the configuration in this folder, empty if there is none, or what is wrong with it.
@@ -227,8 +221,7 @@ fn model(console: &Console) -> Result<Finding, Failure> {
     let topic = "model";
     let ModelOfRun { reason, server, has_key, .. } = match choose(console, Choices::default(), None) {
         Ok(chosen) => chosen,
-        Err(Failure::Told { message, .. }) => return Ok(Finding::new(State::Broken, topic, message, "")),
-        Err(quiet @ Failure::Quiet(_)) => return Err(quiet),
+        Err(failure) => return broken(topic, failure),
     };
     let told = reason.strip_prefix("model ").unwrap_or(&reason);
     Ok(match server {

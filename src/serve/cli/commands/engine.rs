@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha512};
 
 use crate::host::config::node_secret;
-use crate::host::engine::admin::{Admin, Status};
+use crate::host::engine::admin::{Admin, Status, Stuck};
 use crate::host::engine::import::Imported;
 use crate::host::engine::wire::ROOM;
 use crate::host::engine::{Engine, EngineOptions, listen};
@@ -23,7 +23,6 @@ use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::offer::{Home, store_at};
 use crate::serve::cli::machinery::output::table;
-use crate::serve::cli::machinery::world::journal_failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -105,8 +104,12 @@ pub(crate) async fn ledger_of(engine: Option<&str>) -> Result<Option<Arc<dyn Led
     let Some(engine) = engine else { return Ok(None) };
     // No node of it is asked for anything.
     let (ingress, secret) = (ingress_of(engine)?.to_owned(), SecretString::from(String::new()));
-    let engine = Engine::join(EngineOptions { ingress, node: "".into(), secret, room: ROOM });
-    Ok(Some(engine.await.map_err(|error| Failure::failed(error.to_string()))?.ledger()))
+    Ok(Some(join(ingress, "", secret).await?.ledger()))
+}
+
+async fn join(ingress: String, node: &str, secret: SecretString) -> Result<Arc<Engine>, Failure> {
+    let options = EngineOptions { ingress, node: node.into(), secret, room: ROOM };
+    Engine::join(options).await.map_err(Failure::failed)
 }
 
 impl NodeArguments {
@@ -129,8 +132,7 @@ impl NodeArguments {
         Engine::check_keys(engine_key).map_err(|why| Failure::wrong(format!("--engine-key: {why}")))?;
         // What one node has signed the others know.
         let key = Sha512::digest(format!("playhouse cookies {}", secret.expose_secret())).into();
-        let engine = Engine::join(EngineOptions { ingress: ingress.clone(), node: node.into(), secret, room: ROOM });
-        let engine = engine.await.map_err(|error| Failure::failed(error.to_string()))?;
+        let engine = join(ingress.clone(), node, secret).await?;
         let listener = listen(*engine_listen).map_err(|cause| {
             Failure::failed(format!("--engine-listen {engine_listen}: {cause}; choose another port"))
         })?;
@@ -171,28 +173,18 @@ async fn perform(console: &Console, arguments: &EngineArguments) -> Result<Exit,
             let mut text = String::new();
             // Writing to a `String` can't fail.
             let _ = writeln!(text, "registered: {}", or_none(&deployments.join(", ")));
-            let rows: Vec<_> = held.iter().map(|(node, n)| [node.clone(), format!("{n} sessions")]).collect();
-            text.push_str(&table(&rows));
-            let rows: Vec<_> = stuck
-                .iter()
-                .map(|stuck| {
-                    [
-                        stuck.session.clone(),
-                        stuck.state.clone(),
-                        format!("{} attempts", stuck.attempts),
-                        stuck.why.clone(),
-                    ]
-                })
-                .collect();
-            text.push_str(&table(&rows));
+            text.push_str(&table(held.into_iter().map(|(node, n)| [node, format!("{n} sessions")])));
+            let is_stuck = !stuck.is_empty();
+            let row = |stuck: Stuck| [stuck.session, stuck.state, format!("{} attempts", stuck.attempts), stuck.why];
+            text.push_str(&table(stuck.into_iter().map(row)));
             put(&text)?;
-            match stuck.is_empty() {
-                true => console.remark("nothing is stuck"),
-                false => console.remark(
+            console.remark(match is_stuck {
+                true => {
                     "a paused session waits for `playhouse engine resume SESSION`; the others are retried \
-                     automatically",
-                ),
-            }
+                     automatically"
+                }
+                false => "nothing is stuck",
+            });
         }
         EngineCommand::Import { store, sessions } => return import(console, engine, store, sessions).await,
         EngineCommand::Resume { session } => {
@@ -213,19 +205,17 @@ async fn import(console: &Console, engine: &str, path: &Path, sessions: &[String
     if !path.is_file() {
         return Err(Failure::wrong(format!("{}: there is no such store; name the file of --journal", path.display())));
     }
-    let node = "`playhouse engine import`".into();
-    let engine = Engine::join(EngineOptions { ingress, node, secret: SecretString::from(String::new()), room: ROOM });
-    let engine = engine.await.map_err(|error| Failure::failed(error.to_string()))?;
-    let ledger = SqliteLedger::open(path).await.map_err(journal_failure)?;
+    let engine = join(ingress, "`playhouse engine import`", SecretString::from(String::new())).await?;
+    let ledger = SqliteLedger::open(path).await?;
     let store = place.store();
     let mut ids = Vec::new();
     for session in sessions {
-        ids.push(place.find(session).await.map_err(journal_failure)?.session().clone());
+        ids.push(place.find(session).await?.session().clone());
     }
     let mut n_tokens = 0;
     if sessions.is_empty() {
-        ids.extend(store.list().await.map_err(journal_failure)?.into_iter().map(|listed| listed.id));
-        n_tokens = import_tokens(console, &ledger, &*engine.ledger()).await.map_err(journal_failure)?;
+        ids.extend(store.list().await?.into_iter().map(|listed| listed.id));
+        n_tokens = import_tokens(console, &ledger, &*engine.ledger()).await?;
     }
     let (mut n_came, mut n_known, mut n_refused) = (0, 0, 0);
     for id in &ids {

@@ -13,7 +13,7 @@ use crate::lang::format::proof::Untouched;
 use crate::lang::kind::{self, Kind, MARKDOWN};
 use crate::lang::{SourceText, load_settings};
 use crate::serve::cli::commands::test::find;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, finish, put};
 use crate::serve::cli::machinery::output::{differences, write_whole};
 use crate::span::FileId;
 
@@ -113,8 +113,7 @@ fn fmt_input(console: &Console, arguments: &FmtArguments) -> Result<Exit, Failur
     let name = arguments.stdin_name.as_deref().unwrap_or("program.md");
     let Some(kind) = kind::of(name, &text).or_else(|| kind::plan_of(name)) else {
         console.remark(&format!("{name}: {}", no_kind()));
-        put(if arguments.check || arguments.diff { "" } else { &text })?;
-        return Ok(Exit::Finished);
+        return finish(if arguments.check || arguments.diff { "" } else { &text });
     };
     let written = match format_file(kind, &text) {
         Ok(written) => written,

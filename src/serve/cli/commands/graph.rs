@@ -6,19 +6,15 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use strum::VariantNames;
 
-use crate::diagnostic::Severity;
 use crate::host::graph::{GraphFormat, chart, taken};
 use crate::host::journal::tail::joined;
-use crate::host::launch::{Choices, Launch, LaunchError};
 use crate::host::profile::Profile;
 use crate::host::resource::prices::PriceTable;
 use crate::host::travel::Run;
 use crate::lang::analysis::diff::matching::Matching;
-use crate::lang::program::Program;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
-use crate::serve::cli::machinery::output::n_of;
-use crate::serve::cli::machinery::world::{journal_failure, launch_failure, session_failure, workshop};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, finish};
+use crate::serve::cli::machinery::world::whole_program;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,7 +54,8 @@ fn formats() -> impl TypedValueParser<Value = GraphFormat> {
 
 /// Draws.
 pub(crate) fn graph(console: &Console, arguments: &GraphArguments) -> Result<Exit, Failure> {
-    let given = if arguments.files.is_empty() { None } else { Some(program(console, arguments)?) };
+    let GraphArguments { files, tools, .. } = arguments;
+    let given = if files.is_empty() { None } else { Some(whole_program(console, files, tools)?) };
     let session = arguments.session.as_ref().map(|id| session(console, arguments, id)).transpose()?;
     let ran = session.as_ref().map(|(run, _)| &*run.program);
     let Some(program) = given.as_ref().or(ran) else { return Ok(Exit::Finished) };
@@ -67,28 +64,15 @@ pub(crate) fn graph(console: &Console, arguments: &GraphArguments) -> Result<Exi
     if let Some((run, spent)) = &session {
         chart = chart.with_taken(&taken(run, spent).in_other(&Matching::new(&run.program, program)));
     }
-    put(&arguments.format.write(&chart))?;
-    Ok(Exit::Finished)
-}
-
-/// The program of the files. One with errors is not drawn: much of it may not be there.
-fn program(console: &Console, arguments: &GraphArguments) -> Result<Program, Failure> {
-    let launch = Launch::new(workshop(console), Choices { tools: arguments.tools.clone(), ..Choices::default() });
-    let failure = |error| launch_failure(console, error);
-    let (_, loaded) = launch.survey(&arguments.files).map_err(failure)?;
-    if n_of(&loaded.diagnostics, Severity::Error) > 0 {
-        let (findings, sources) = (loaded.diagnostics, loaded.program.sources);
-        return Err(failure(LaunchError::Program { findings, sources }));
-    }
-    Ok(loaded.program)
+    finish(&arguments.format.write(&chart))
 }
 
 /// What a session did, and what it has spent.
 fn session(console: &Console, arguments: &GraphArguments, id: &str) -> Result<(Run, Profile), Failure> {
     let kept = Kept::at(console, arguments.journal.as_deref())?;
-    let records = waited(kept.find(id)?.read_pieces())?.map_err(journal_failure)?;
+    let records = waited(kept.find(id)?.read_pieces())??;
     let mut spent = Profile::default();
-    spent.add(&records, &PriceTable::default()).map_err(session_failure)?;
-    let run = Run::stored(joined(records, false)).map_err(session_failure)?;
+    spent.add(&records, &PriceTable::default())?;
+    let run = Run::stored(joined(records, false))?;
     Ok((run, spent))
 }

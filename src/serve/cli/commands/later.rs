@@ -3,37 +3,26 @@
 use crate::lang::spelling::nearest;
 use crate::serve::cli::machinery::console::Failure;
 
+/// What can be left out of a build: the command, whether it is there, what it needs, and the features that bring it.
+const PARTS: [(&str, bool, &str, &str); 5] = [
+    ("debug", cfg!(feature = "dap"), "its debugger", "dap"),
+    ("index", cfg!(feature = "sqlite"), "indexes of documents", "sqlite"),
+    ("lsp", cfg!(feature = "lsp"), "its language server", "lsp"),
+    ("serve", cfg!(feature = "serve"), "its server", "serve"),
+    ("mcp", cfg!(all(feature = "mcp", feature = "serve")), "its MCP server", "mcp,serve"),
+];
+
 /// The answer to a command that is none of ours.
 pub(crate) fn unknown_command(name: &str) -> Failure {
-    if cfg!(not(feature = "dap")) && name == "debug" {
-        return Failure::wrong(
-            "`playhouse debug`: this program was built without its debugger; build it with `--features dap`",
-        );
-    }
-    if cfg!(not(feature = "sqlite")) && name == "index" {
-        return Failure::wrong(
-            "`playhouse index`: this program was built without indexes of documents; build it with `--features sqlite`",
-        );
-    }
-    if cfg!(not(feature = "lsp")) && name == "lsp" {
-        return Failure::wrong(
-            "`playhouse lsp`: this program was built without its language server; build it with `--features lsp`",
-        );
-    }
-    if cfg!(not(feature = "serve")) && name == "serve" {
-        return Failure::wrong(
-            "`playhouse serve`: this program was built without its server; build it with `--features serve`",
-        );
-    }
-    if cfg!(not(all(feature = "mcp", feature = "serve"))) && name == "mcp" {
-        return Failure::wrong(
-            "`playhouse mcp`: this program was built without its MCP server; build it with `--features mcp,serve`",
-        );
+    if let Some((_, _, part, features)) = PARTS.iter().find(|(command, is_there, ..)| *command == name && !is_there) {
+        return Failure::wrong(format!(
+            "`playhouse {name}`: this program was built without {part}; build it with `--features {features}`"
+        ));
     }
     let known = super::command();
-    let known = known.get_subcommands().map(clap::Command::get_name);
-    match nearest(name, known) {
-        Some(close) => Failure::wrong(format!("there is no command `{name}`; did you mean `playhouse {close}`?")),
-        None => Failure::wrong(format!("there is no command `{name}`; `playhouse --help` lists the commands")),
-    }
+    let hint = match nearest(name, known.get_subcommands().map(clap::Command::get_name)) {
+        Some(close) => format!("did you mean `playhouse {close}`?"),
+        None => "`playhouse --help` lists the commands".to_owned(),
+    };
+    Failure::wrong(format!("there is no command `{name}`; {hint}"))
 }

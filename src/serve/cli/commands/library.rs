@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::host::library::{FILES, SCHEME, find};
-use crate::serve::cli::machinery::console::{Exit, Failure, put};
+use crate::serve::cli::machinery::console::{Exit, Failure, finish};
 use crate::serve::cli::machinery::output::table;
 
 const EXAMPLES: &str = "\
@@ -26,12 +26,8 @@ pub(crate) fn library(arguments: &LibraryArguments) -> Result<Exit, Failure> {
         Some(name) => {
             let name = name.strip_prefix(SCHEME).unwrap_or(name);
             let file = find(&format!("{SCHEME}{name}")).map_err(|why| Failure::wrong(format!("{name}: {why}")))?;
-            put(file.text)?;
+            finish(file.text)
         }
-        None => {
-            let rows = FILES.iter().map(|file| [file.path.to_owned(), file.summary.to_owned()]);
-            put(&table(&rows.collect::<Vec<_>>()))?;
-        }
+        None => finish(&table(FILES.iter().map(|file| [file.path.to_owned(), file.summary.to_owned()]))),
     }
-    Ok(Exit::Finished)
 }

@@ -25,7 +25,7 @@ pub(crate) fn lsp(_arguments: &LspArguments) -> Result<Exit, Failure> {
     let served = serve(&connection);
     // The writing thread ends when nobody can send any more.
     drop(connection);
-    served.map_err(|error| Failure::failed(error.to_string()))?;
+    served.map_err(Failure::failed)?;
     threads.join().map_err(|cause| Failure::failed(format!("standard input: {cause}")))?;
     Ok(Exit::Finished)
 }

@@ -11,7 +11,7 @@ use crate::host::llm::local::{self, FoundServer, PATIENCE_IF_ASKED};
 use crate::host::program::load_settings_of;
 use crate::lang::program::FrontMatter;
 use crate::serve::cli::commands::run::runtime;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, finish};
 use crate::serve::cli::machinery::output::{Format, json_array, table};
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
 
@@ -60,13 +60,8 @@ pub(crate) fn model(console: &Console, arguments: &ModelArguments) -> Result<Exi
     match &arguments.command {
         ModelCommand::List { format } => list(console, *format),
         ModelCommand::Show { program, model, base_url, config, format } => {
-            let choices = Choices {
-                model: model.clone(),
-                base_url: base_url.clone(),
-                config: config.clone(),
-                ..Choices::default()
-            };
-            show(console, choices, program.as_ref(), *format)
+            let (model, base_url, config) = (model.clone(), base_url.clone(), config.clone());
+            show(console, Choices { model, base_url, config, ..Choices::default() }, program.as_ref(), *format)
         }
     }
 }
@@ -77,7 +72,7 @@ pub(crate) fn found(console: &Console) -> Result<Vec<FoundServer>, Failure> {
     let environment = Environment { local_ports: console.environment.local_ports.clone(), ..Environment::default() };
     let config =
         Config::resolve(&CommandLine::default(), &FrontMatter::default(), &FileConfig::default(), &environment);
-    let servers = config.map_err(|error| Failure::wrong(error.to_string()))?.local_servers;
+    let servers = config.map_err(Failure::wrong)?.local_servers;
     Ok(runtime()?.block_on(async { local::find(&servers, tokio::time::sleep(PATIENCE_IF_ASKED)).await }))
 }
 
@@ -90,22 +85,16 @@ fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
         let of_server = |model| (ModelId::OpenAi(model).to_string(), server.name.to_owned(), Some(&*server.base_url));
         models.extend(server.models.iter().cloned().map(of_server));
     }
-    put(&match format {
+    finish(&match format {
         Format::Json => {
             // A public interface: fields are added, never changed or removed.
-            let told = models
-                .iter()
-                .map(|(model, title, server)| json!({"model": model, "title": title, "server": server}).to_string());
-            json_array(&told.collect::<Vec<_>>())
+            let told = |(model, title, server)| json!({"model": model, "title": title, "server": server});
+            json_array(models.into_iter().map(told))
         }
-        Format::Text => {
-            let rows = models.into_iter().map(|(model, title, server)| {
-                [model, title, server.map_or(String::new(), |url| format!("--base-url {url}"))]
-            });
-            table(&rows.collect::<Vec<_>>())
-        }
-    })?;
-    Ok(Exit::Finished)
+        Format::Text => table(models.into_iter().map(|(model, title, server)| {
+            [model, title, server.map_or(String::new(), |url| format!("--base-url {url}"))]
+        })),
+    })
 }
 
 /// The model that a run would have.
@@ -124,9 +113,7 @@ pub(crate) struct ModelOfRun {
 pub(crate) fn choose(console: &Console, choices: Choices, program: Option<&PathBuf>) -> Result<ModelOfRun, Failure> {
     let beside = program.cloned().unwrap_or_else(|| PathBuf::from("program.md"));
     let front_matter = match program {
-        Some(program) => {
-            load_settings_of(std::slice::from_ref(program), None).map_err(|error| Failure::wrong(error.to_string()))?.0
-        }
+        Some(program) => load_settings_of(std::slice::from_ref(program), None).map_err(Failure::wrong)?.0,
         None => FrontMatter::default(),
     };
     let launch = Launch::new(workshop(console), choices);
@@ -143,7 +130,7 @@ pub(crate) fn choose(console: &Console, choices: Choices, program: Option<&PathB
 
 fn show(console: &Console, choices: Choices, program: Option<&PathBuf>, format: Format) -> Result<Exit, Failure> {
     let ModelOfRun { id, reason, server, has_key } = choose(console, choices, program)?;
-    put(&match (format, server) {
+    finish(&match (format, server) {
         // A public interface: fields are added, never changed or removed.
         (Format::Json, server) => {
             let shown = json!({"model": id, "reason": reason, "server": server, "has_key": has_key});
@@ -157,6 +144,5 @@ fn show(console: &Console, choices: Choices, program: Option<&PathBuf>, format: 
             };
             format!("{reason}\nserver {server}\n{key}\n")
         }
-    })?;
-    Ok(Exit::Finished)
+    })
 }

@@ -27,7 +27,6 @@ use crate::serve::cli::machinery::debug_listen::Listening;
 use crate::serve::cli::machinery::ending::Subject;
 use crate::serve::cli::machinery::terminal::Input;
 use crate::serve::cli::machinery::terminal::watch::{Watch, is_wanted_again};
-use crate::serve::cli::machinery::world::journal_failure;
 use crate::serve::cli::machinery::world::{LiveArguments, launch_failure, sessions_place, tell};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Signal;
@@ -287,7 +286,7 @@ pub(crate) async fn run_plan(
     arguments: Map,
 ) -> Result<Exit, Failure> {
     let id = new_id(&SystemClock);
-    let address = sessions_place(console, None)?.address(&id).map_err(journal_failure)?;
+    let address = sessions_place(console, None)?.address(&id)?;
     let text = SourceText { name: name.to_owned(), text: plan.to_owned() };
     let opened = launch.open_on(equipment, Source::Texts(vec![text])).await;
     let opened = Box::new(opened.map_err(|error| launch_failure(console, error))?);

@@ -30,7 +30,7 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::offer::{Home, busy_runtime, ended, offer, resident_failure, store};
 use crate::serve::cli::machinery::output::table;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
-use crate::serve::cli::machinery::world::{LiveArguments, journal_failure, tell};
+use crate::serve::cli::machinery::world::{LiveArguments, tell};
 use crate::serve::http::access::tokens::Access;
 use crate::serve::http::access::{Role, tokens};
 use crate::serve::http::{Server, serve_meanwhile};
@@ -166,7 +166,7 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         serve_meanwhile(&listener, registered).await.map_err(|cause| Failure::failed(format!("--listen: {cause}")))?;
     }
     let access = Access::new(residents.ledger(), options.has_strangers(), arguments.no_auth_i_know).await;
-    let access = access.map_err(journal_failure)?;
+    let access = access?;
     let needs_tokens = access.needs_tokens();
     if !needs_tokens && !access.is_open() {
         let reached = if !arguments.listen.ip().is_loopback() {
@@ -303,7 +303,7 @@ async fn perform(console: &Console, arguments: &TokenArguments) -> Result<Exit, 
         Some(ledger) => ledger,
         None => {
             let place = store(console, arguments.journal.as_deref(), "serve")?;
-            Arc::new(SqliteLedger::open(place.path()).await.map_err(journal_failure)?)
+            Arc::new(SqliteLedger::open(place.path()).await?)
         }
     };
     match &arguments.command {
@@ -316,7 +316,7 @@ async fn perform(console: &Console, arguments: &TokenArguments) -> Result<Exit, 
             let made = tokens::new_token(name, role, program.as_deref(), (SystemClock.now(), None));
             let (token, row) = made.map_err(|error| Failure::failed(format!("cannot get random numbers: {error}")))?;
             let row = TokenRow { forwards: *forwards, ..row };
-            if !ledger.add_token(row).await.map_err(journal_failure)? {
+            if !ledger.add_token(row).await? {
                 return Err(Failure::wrong(format!(
                     "there already is a token for {name}; choose another name, or revoke that one with `playhouse \
                      serve token revoke {name}`"
@@ -337,11 +337,10 @@ async fn perform(console: &Console, arguments: &TokenArguments) -> Result<Exit, 
                     ends,
                 ]
             };
-            let rows: Vec<_> = ledger.tokens().await.map_err(journal_failure)?.iter().map(row).collect();
-            put(&table(&rows))?;
+            put(&table(ledger.tokens().await?.iter().map(row)))?;
         }
         TokenCommand::Revoke { name } => {
-            if !ledger.revoke(Arc::from(name.as_str())).await.map_err(journal_failure)? {
+            if !ledger.revoke(Arc::from(name.as_str())).await? {
                 return Err(Failure::wrong(format!(
                     "there is no token for {name}; `playhouse serve token list` lists them"
                 )));

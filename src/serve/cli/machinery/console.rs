@@ -1,5 +1,6 @@
 //! Where commands write: data to standard output, words for people to standard error; exit codes; the log.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -54,13 +55,13 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// The command is wrong: another one would work.
-    pub(crate) fn wrong(message: impl Into<String>) -> Failure {
-        Failure::Told { message: message.into(), exit: Exit::Wrong }
+    pub(crate) fn wrong(message: impl Display) -> Failure {
+        Failure::Told { message: message.to_string(), exit: Exit::Wrong }
     }
 
     /// It went wrong while it was done.
-    pub(crate) fn failed(message: impl Into<String>) -> Failure {
-        Failure::Told { message: message.into(), exit: Exit::Failed }
+    pub(crate) fn failed(message: impl Display) -> Failure {
+        Failure::Told { message: message.to_string(), exit: Exit::Failed }
     }
 }
 
@@ -116,20 +117,16 @@ impl Console {
     }
 
     fn marked(&self, mark: &str, style: &str, message: &str) {
-        if self.color {
-            self.tell(&format!("\u{1b}[{style}m{mark}\u{1b}[0m: {message}\n"));
-        } else {
-            self.tell(&format!("{mark}: {message}\n"));
-        }
+        self.tell(&format!("{}: {message}\n", self.styled(style, mark)));
+    }
+
+    fn styled(&self, style: &str, text: &str) -> String {
+        if self.color { format!("\u{1b}[{style}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
     /// A remark that is less important than what the program says.
     pub(crate) fn remark(&self, message: &str) {
-        if self.color {
-            self.tell(&format!("\u{1b}[2m{message}\u{1b}[0m\n"));
-        } else {
-            self.tell(&format!("{message}\n"));
-        }
+        self.tell(&(self.styled("2", message) + "\n"));
     }
 
     /// Text for people, as it is. That nobody can read it is no reason to stop.
@@ -142,6 +139,11 @@ impl Console {
 /// Data, to standard output, at once.
 pub(crate) fn put(text: &str) -> Result<(), Failure> {
     put_bytes(text.as_bytes())
+}
+
+/// The same, and with it all is done.
+pub(crate) fn finish(text: &str) -> Result<Exit, Failure> {
+    put(text).map(|()| Exit::Finished)
 }
 
 /// The same of what is no text, or not in any case.

@@ -11,8 +11,7 @@ use clap::Args;
 use tokio::time::Instant;
 
 use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::session::Wanted;
-use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription};
+use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription, Wanted};
 use crate::host::tasks;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::machinery::ending::{
@@ -140,7 +139,7 @@ pub(crate) async fn converse(
         Ok(_) if talk.input_ended => After::Left,
         other => other?,
     };
-    let ended = ended.map_err(|error| Failure::failed(error.to_string()))?;
+    let ended = ended.map_err(Failure::failed)?;
     if let (true, Some(Outcome::Done { value })) = (subject.is_plan, &ended.outcome) {
         put_value(console, value)?;
     }
@@ -549,10 +548,7 @@ impl Talk<'_> {
     /// Before a remark: an utterance that was cut must not run into it.
     async fn end_line(&mut self) -> Result<(), Failure> {
         self.make_room().await;
-        match self.console.is_conversation && self.open.is_some() {
-            true => self.end_utterance(),
-            false => Ok(()),
-        }
+        if self.console.is_conversation && self.open.is_some() { self.end_utterance() } else { Ok(()) }
     }
 
     /// Ends the line of an utterance. On a terminal a free line sets it apart from the next one, and from the user's.

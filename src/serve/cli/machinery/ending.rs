@@ -122,7 +122,6 @@ fn place(program: &Program, fault: &Fault) -> Option<String> {
 /// What a conversation has cost, in one line; of a model inside the process, what was done:
 /// `3 turns, 5 model calls, 2012 tokens in (1536 cached), ~310 out, 1 tool call, 4.1 s of model time`.
 fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
-    let count = |n: u64, what| count(usize::try_from(n).unwrap_or(usize::MAX), what);
     let questions = if subject.asks_model { summary.classifier_calls } else { 0 };
     let asked = summary.turns + questions + summary.model_questions;
     let mut parts = vec![count(summary.turns, "turn")];

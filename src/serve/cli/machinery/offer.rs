@@ -7,13 +7,13 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
-use crate::host::config::{ConfigError, FileConfig};
+use crate::host::config::FileConfig;
 use crate::host::journal::address::Place;
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::{Keeping, Residents};
 use crate::host::serve_options::ServeOptions;
 use crate::serve::cli::machinery::console::{Console, Failure};
-use crate::serve::cli::machinery::world::{LiveArguments, journal_failure, launch_failure, tell, workshop};
+use crate::serve::cli::machinery::world::{LiveArguments, launch_failure, tell, workshop};
 use crate::serve::http::access::cookie::Cookies;
 
 /// What begins to serve the engine's calls, when a server is one of many.
@@ -32,7 +32,7 @@ pub(crate) struct Home {
 impl Home {
     /// In a store in SQLite.
     pub(crate) async fn in_file(place: &Place) -> Result<Home, Failure> {
-        let keeping = Keeping::in_file(place).await.map_err(journal_failure)?;
+        let keeping = Keeping::in_file(place).await?;
         Ok(Home { keeping, key: key(place)?, words: place.path().display().to_string(), joins: None })
     }
 }
@@ -48,8 +48,7 @@ pub(crate) fn store(console: &Console, given: Option<&Path>, name: &str) -> Resu
     let place = match given {
         Some(path) => Place::at(path),
         None => {
-            let none = |error: ConfigError| Failure::wrong(error.to_string());
-            let sessions = workshop(console).sessions_place().map_err(none)?;
+            let sessions = workshop(console).sessions_place().map_err(Failure::wrong)?;
             Place::at(&sessions.path().with_file_name(format!("{name}.sqlite")))
         }
     };
@@ -103,7 +102,7 @@ pub(crate) async fn offer(
     let programs: Vec<_> = programs.iter().map(|text| program_of(text)).collect::<Result<_, _>>()?;
     let first = programs.first().and_then(|(_, files)| files.first());
     let config = FileConfig::find(live.world.config.as_deref(), first.map(PathBuf::as_path));
-    let options = config.map_err(|error| Failure::wrong(error.to_string()))?.serve;
+    let options = config.map_err(Failure::wrong)?.serve;
     let failed = |error| resident_failure(console, error);
     let residents = Residents::new(live.launch(console, true), keeping, &options);
     for (name, files) in &programs {
@@ -125,9 +124,9 @@ pub(crate) fn resident_failure(console: &Console, error: ResidentError) -> Failu
         return launch_failure(console, error);
     }
     if let ResidentError::Journal(error) = error {
-        return journal_failure(error);
+        return error.into();
     }
-    Failure::failed(error.to_string())
+    Failure::failed(error)
 }
 
 /// The key with which a server signs what others hold for it.

@@ -1,6 +1,7 @@
 //! What commands write in the same way: JSON, columns, how many findings there are; and questions
 //! to a person on the terminal.
 
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
@@ -22,7 +23,8 @@ pub(crate) enum Format {
 }
 
 /// One array, an item per line; each is JSON already.
-pub(crate) fn json_array(items: &[String]) -> String {
+pub(crate) fn json_array(items: impl IntoIterator<Item: Display>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     if items.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", items.join(",\n")) }
 }
 
@@ -36,10 +38,11 @@ pub(crate) fn differences(before: &str, after: &str, n_context: usize) -> String
 }
 
 /// Columns as wide as they need to be.
-pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+pub(crate) fn table<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
+    let rows: Vec<[String; N]> = rows.into_iter().collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let cells = row.iter().enumerate().map(|(column, cell)| format!("{cell:width$}", width = width(column)));
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');

@@ -5,6 +5,17 @@ use std::fmt::Write as _;
 /// What stands above the columns of a table.
 const HEAD: [&str; 7] = ["due", "right", "wrong", "missed", "abstained", "precision", "recall"];
 
+/// How a file of labelled cases is run.
+#[derive(Clone, Copy, Debug)]
+pub struct ScoreOptions {
+    /// What was due and not judged is not missed, whatever the file says.
+    pub lenient: bool,
+    /// How often the cases are judged, at least once.
+    pub repeat: u32,
+    /// Findings are coloured.
+    pub color: bool,
+}
+
 /// How often something was said and should have been: that a trigger fires, that a statement is true.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use crate::diagnostic::render;
 use crate::host::cassette::take::{Mode, Take};
 use crate::host::clock::TestClock;
 use crate::host::config::{Environment, FileConfig};
@@ -27,11 +26,11 @@ use crate::host::summary::Summary;
 use crate::host::travel::Run;
 use crate::lang::files::test_file::{ExpectedOutcome, Stretch, TestFile, TestModel, instant};
 use crate::lang::program::Program;
+use crate::serve::cli::machinery::beside::read_by;
 use crate::serve::cli::machinery::recorded_test::take_beside;
 use crate::serve::cli::machinery::test_interrupts::{Interrupting, planned};
 use crate::serve::cli::machinery::test_replies::Replies;
 use crate::serve::cli::machinery::test_stage::{Heard, Performed, Props, Stage, hear};
-use crate::span::Sources;
 use crate::value::{Map, Value};
 use crate::vm::protocol::Timestamp;
 use crate::vm::protocol::fault::FaultKind;
@@ -49,7 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const BEGINNING: Timestamp = Timestamp(1_767_225_600_000);
 
 /// What happened.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Played {
     /// Stretch by stretch; there is no outcome where the program could not go on for want of a reply.
     pub(crate) stretches: Vec<Stretch>,
@@ -59,8 +58,8 @@ pub(crate) struct Played {
     pub(crate) summary: Summary,
     /// What each scripted piece answered, for people.
     pub(crate) answers: Vec<String>,
-    /// What replied.
-    pub(crate) model: ModelKind,
+    /// Whether a model replied, and nothing that stands in for one.
+    pub(crate) is_live: bool,
     /// All that happened; none: the program was refused.
     pub(crate) run: Option<Run>,
     /// The session's records.
@@ -85,6 +84,19 @@ pub(crate) struct Instead {
     pub(crate) program: Arc<Program>,
     /// What the configuration declares.
     pub(crate) declared: Vec<Written>,
+}
+
+/// What is played: a test, against a program.
+#[derive(Clone, Copy)]
+pub(crate) struct Playing<'a> {
+    /// The test's file.
+    pub(crate) path: &'a Path,
+    /// The test.
+    pub(crate) test: &'a TestFile,
+    /// The program's file: of the one that the test names, or of another one.
+    pub(crate) program: &'a Path,
+    /// What is played in the place of what stands there.
+    pub(crate) instead: Option<&'a Instead>,
 }
 
 /// The trigger classifier that the command line wants.
@@ -129,7 +141,7 @@ pub(crate) async fn play_instead(
     instead: Option<&Instead>,
 ) -> Result<Played, String> {
     let (launch, replies) = launch_of(path, test, chosen)?;
-    play_in(path, &path.with_file_name(&test.program), instead, test, launch, replies).await
+    play_in(Playing { path, test, program: &path.with_file_name(&test.program), instead }, launch, replies).await
 }
 
 /// A test that can begin, with the replies that it has or with its recording.
@@ -139,8 +151,8 @@ pub(crate) async fn play_instead(
 #[cfg(feature = "dap")]
 pub(crate) async fn begin(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Begun, String> {
     let (launch, replies) = launch_of(path, test, chosen)?;
-    let begun = begin_in(path, &path.with_file_name(&test.program), None, test, launch, replies).await;
-    begun.map_err(|error| error.to_string())
+    let playing = Playing { path, test, program: &path.with_file_name(&test.program), instead: None };
+    begin_in(playing, launch, replies).await.map_err(|error| error.to_string())
 }
 
 /// What a test is launched with, and its own replies if those are given.
@@ -165,10 +177,7 @@ fn launch_of(
 /// # Errors
 /// It is no test, it cannot begin, or it is not played as it says.
 pub async fn session_of_test(path: &Path) -> Result<Vec<Record>, String> {
-    let text = std::fs::read_to_string(path).map_err(|cause| format!("{}: cannot read: {cause}", path.display()))?;
-    let mut sources = Sources::default();
-    let file = sources.add(path.display().to_string(), text.as_str());
-    let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, false))?;
+    let (test, _) = read_by(path, false, TestFile::parse)?;
     let chosen = ChosenClassifier { id: None, environment: &Environment::default() };
     let played = play(path, &test, &chosen).await?;
     if played.problems.is_empty() { Ok(played.journal.snapshot()) } else { Err(played.problems.join("\n")) }
@@ -180,43 +189,23 @@ pub async fn session_of_test(path: &Path) -> Result<Vec<Record>, String> {
 /// # Errors
 /// It cannot begin; something is not recorded; the model failed while it was recorded.
 pub(crate) async fn play_with(path: &Path, program: &Path, test: &TestFile, launch: Launch) -> Result<Played, String> {
-    play_in(path, program, None, test, launch, None).await
+    play_in(Playing { path, test, program, instead: None }, launch, None).await
 }
 
 /// The same; `replies` are the test's own, if the model that `launch` has gives those.
-async fn play_in(
-    path: &Path,
-    program: &Path,
-    instead: Option<&Instead>,
-    test: &TestFile,
-    launch: Launch,
-    replies: Option<Arc<Replies>>,
-) -> Result<Played, String> {
-    match begin_in(path, program, instead, test, launch, replies).await {
+async fn play_in(playing: Playing<'_>, launch: Launch, replies: Option<Arc<Replies>>) -> Result<Played, String> {
+    match begin_in(playing, launch, replies).await {
         Ok(mut begun) => {
             let heard = begun.hear();
             begun.session.spawn();
-            let played = begun.script.perform(path, test, heard, &begun.opened).await;
+            let played = begun.script.perform(playing.path, playing.test, heard, &begun.opened).await;
             begun.opened.close().await;
             played
         }
-        Err(error @ LaunchError::Program { .. }) if test.expects_refusal() => {
+        Err(error @ LaunchError::Program { .. }) if playing.test.expects_refusal() => {
             let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
             let stretches = vec![Stretch { outcome, ..Stretch::default() }];
-            Ok(Played {
-                stretches,
-                problems: Vec::new(),
-                summary: Summary::default(),
-                answers: Vec::new(),
-                model: ModelKind::Recorded,
-                run: None,
-                journal: MemoryJournal::new(),
-                tools: ToolInventory::default(),
-                prices: Arc::default(),
-                text: ProgramText::default(),
-                real: String::new(),
-                acts_outside: false,
-            })
+            Ok(Played { stretches, ..Played::default() })
         }
         Err(error) => Err(error.to_string()),
     }
@@ -240,16 +229,9 @@ pub(crate) struct Script {
     arguments: Map,
 }
 
-async fn begin_in(
-    path: &Path,
-    program: &Path,
-    instead: Option<&Instead>,
-    test: &TestFile,
-    launch: Launch,
-    replies: Option<Arc<Replies>>,
-) -> Result<Begun, LaunchError> {
-    let take = launch.take.clone();
-    let (mut opened, clock) = open_test(path, program, instead, test, launch).await?;
+async fn begin_in(playing: Playing<'_>, launch: Launch, replies: Option<Arc<Replies>>) -> Result<Begun, LaunchError> {
+    let (test, take) = (playing.test, launch.take.clone());
+    let (mut opened, clock) = open_test(playing, launch).await?;
     let journal = MemoryJournal::new();
     let arguments = arguments_of(test, &opened.program, take.as_ref());
     let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
@@ -309,7 +291,7 @@ impl Script {
             problems,
             summary,
             answers,
-            model: opened.world.llm.kind(),
+            is_live: opened.world.llm.kind() == ModelKind::Live,
             run: Some(run),
             journal,
             tools: inventory(&opened.world.tools),
@@ -336,10 +318,7 @@ fn real_calls(events: &[PublicEvent], opened: &Opened) -> String {
 /// # Errors
 /// As for [`Launch::open`]; a setting is wrong.
 pub(crate) async fn open_test(
-    path: &Path,
-    program: &Path,
-    instead: Option<&Instead>,
-    test: &TestFile,
+    Playing { path, test, program, instead }: Playing<'_>,
     mut launch: Launch,
 ) -> Result<(Opened, TestClock), LaunchError> {
     let is_live = is_live(&launch);
@@ -443,7 +422,6 @@ fn check_take(name: &str, take: &Take, last: Option<&Stretch>) -> Result<(), Str
     }
 }
 
-/// Whether the test is about what is wrong with its program.
 /// `playhouse.toml` beside the program, and over it what the test at `path` sets.
 pub(crate) fn configuration(program: &Path, path: &Path, settings: &Map) -> Result<FileConfig, String> {
     let mut file = FileConfig::find(None, Some(program)).map_err(|error| error.to_string())?;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crate::host::clock::{Clock, TestClock};
 use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::session::Wanted;
-use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription};
+use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription, Wanted};
 use crate::host::summary::Summary;
 use crate::lang::files::test_file::{
     Edit, ExpectedCall, ExpectedOutcome, ExpectedResult, Stretch, TestFile, TestStep, TestStepKind,

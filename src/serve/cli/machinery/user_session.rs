@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Diagnostic, render};
+use crate::diagnostic::render;
 use crate::host::checks::Verdict;
 use crate::host::eval::measured;
 use crate::host::eval::user::{self, Company, Ended, UserError, UserRun};
 use crate::host::launch::Launch;
 use crate::lang::files::user_file::UserFile;
-use crate::serve::cli::machinery::beside::read;
+use crate::serve::cli::machinery::beside::read_by;
 use crate::serve::cli::machinery::rules_file::{Rules, read_schema, rules_of};
 use crate::serve::cli::machinery::test_session::furnish;
 use crate::span::Sources;
@@ -28,14 +28,10 @@ pub(crate) struct UserCase {
 impl UserCase {
     /// Reads the file at `path`. The error is for people.
     pub(crate) fn read(path: &Path, color: bool) -> Result<UserCase, String> {
-        let text = read(path)?;
-        let mut sources = Sources::default();
-        let file = sources.add(path.display().to_string(), text.as_str());
-        let shown = |findings: &[Diagnostic], sources: &Sources| render(findings, sources, color);
-        let file = UserFile::parse(file, &text).map_err(|findings| shown(&findings, &sources))?;
+        let (file, mut sources) = read_by(path, color, UserFile::parse)?;
         let rules = rules_of(&path.with_file_name(&file.program), &mut sources);
         if !rules.findings.is_empty() {
-            return Err(shown(&rules.findings, &sources));
+            return Err(render(&rules.findings, &sources, color));
         }
         Ok(UserCase { path: path.to_owned(), file, rules, sources, color })
     }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::diagnostic::render;
+use crate::diagnostic::{Severity, render};
 use crate::host::journal::address::Place;
 use crate::host::journal::{JournalError, JournalErrorKind};
 use crate::host::launch::{Choices, Launch, LaunchError, Level, Remark, Telemetry, Workshop};
 use crate::host::session::SessionError;
+use crate::lang::Loaded;
+use crate::lang::program::Program;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
-use crate::serve::cli::machinery::output::counted;
+use crate::serve::cli::machinery::output::{counted, n_of};
 
 /// Options that say with what a program runs.
 #[derive(Args, Clone, Default)]
@@ -92,7 +94,7 @@ pub(crate) fn workshop(console: &Console) -> Workshop {
 pub(crate) fn sessions_place(console: &Console, given: Option<&Path>) -> Result<Place, Failure> {
     match given {
         Some(path) => Ok(Place::at(path)),
-        None => workshop(console).sessions_place().map_err(|error| Failure::wrong(error.to_string())),
+        None => workshop(console).sessions_place().map_err(Failure::wrong),
     }
 }
 
@@ -106,6 +108,18 @@ pub(crate) fn tell(console: &Console, remarks: &[Remark]) {
     }
 }
 
+/// The program of files, read without starting anything; `tools` are canned. One with errors is refused: much of it may not
+/// be there.
+pub(crate) fn whole_program(console: &Console, files: &[PathBuf], tools: &[PathBuf]) -> Result<Program, Failure> {
+    let launch = Launch::new(workshop(console), Choices { tools: tools.to_vec(), ..Choices::default() });
+    let failure = |error| launch_failure(console, error);
+    let (_, Loaded { program, diagnostics }) = launch.survey(files).map_err(failure)?;
+    match n_of(&diagnostics, Severity::Error) {
+        0 => Ok(program),
+        _ => Err(failure(LaunchError::Program { findings: diagnostics, sources: program.sources })),
+    }
+}
+
 /// What is said of a session that cannot be opened; findings in the program's text are told at once.
 pub(crate) fn launch_failure(console: &Console, error: LaunchError) -> Failure {
     match error {
@@ -115,50 +129,54 @@ pub(crate) fn launch_failure(console: &Console, error: LaunchError) -> Failure {
             Failure::Quiet(Exit::Wrong)
         }
         LaunchError::NoEntry { .. } => Failure::wrong(format!("--playbook: {error}")),
-        LaunchError::Journal(error) => journal_failure(error),
-        LaunchError::Session(error) => session_failure(error),
+        LaunchError::Journal(error) => error.into(),
+        LaunchError::Session(error) => error.into(),
         LaunchError::Config(_)
         | LaunchError::File(_)
         | LaunchError::Equipment(_)
         | LaunchError::Model(_)
-        | LaunchError::Gone(_) => Failure::wrong(error.to_string()),
+        | LaunchError::Gone(_) => Failure::wrong(error),
     }
 }
 
-/// A journal that is there already is a matter of the command; everything else is not. Which options name another place
-/// is said here: the rest is true for every door.
-pub(crate) fn journal_failure(error: JournalError) -> Failure {
-    let text = error.to_string();
-    match &error.kind {
-        JournalErrorKind::Exists => Failure::wrong(format!("{text} (--session ID, --journal PATH)")),
-        JournalErrorKind::Foreign(_) | JournalErrorKind::Unsupported(_) => {
-            Failure::wrong(format!("{text} (--journal PATH)"))
+impl From<JournalError> for Failure {
+    /// A journal that is there already is a matter of the command; everything else is not. Which options name another
+    /// place is said here: the rest is true for every door.
+    fn from(error: JournalError) -> Failure {
+        match &error.kind {
+            JournalErrorKind::Exists => Failure::wrong(format!("{error} (--session ID, --journal PATH)")),
+            JournalErrorKind::Foreign(_) | JournalErrorKind::Unsupported(_) => {
+                Failure::wrong(format!("{error} (--journal PATH)"))
+            }
+            JournalErrorKind::NoSession(_) => Failure::wrong(format!(
+                "{error}; `playhouse sessions list --journal {}` shows the sessions",
+                error.location
+            )),
+            JournalErrorKind::SessionId(_) | JournalErrorKind::OtherSession { .. } => Failure::wrong(error),
+            JournalErrorKind::Full { .. } => Failure::failed(format!("{error} (--session ID)")),
+            JournalErrorKind::Unavailable { .. } => Failure::failed(format!("{error} (--journal PATH)")),
+            JournalErrorKind::Fenced
+            | JournalErrorKind::Held(_)
+            | JournalErrorKind::Corrupt { .. }
+            | JournalErrorKind::Format { .. }
+            | JournalErrorKind::SecretsMissing { .. } => Failure::failed(error),
         }
-        JournalErrorKind::NoSession(_) => {
-            Failure::wrong(format!("{text}; `playhouse sessions list --journal {}` shows the sessions", error.location))
-        }
-        JournalErrorKind::SessionId(_) | JournalErrorKind::OtherSession { .. } => Failure::wrong(text),
-        JournalErrorKind::Full { .. } => Failure::failed(format!("{text} (--session ID)")),
-        JournalErrorKind::Unavailable { .. } => Failure::failed(format!("{text} (--journal PATH)")),
-        JournalErrorKind::Fenced
-        | JournalErrorKind::Held(_)
-        | JournalErrorKind::Corrupt { .. }
-        | JournalErrorKind::Format { .. }
-        | JournalErrorKind::SecretsMissing { .. } => Failure::failed(text),
     }
 }
 
-/// A session that cannot begin or go on.
-pub(crate) fn session_failure(error: SessionError) -> Failure {
-    match error {
-        SessionError::Journal(error) => journal_failure(error),
-        SessionError::NoPoint(_) | SessionError::Change(_) => Failure::wrong(error.to_string()),
-        SessionError::NoSession(_)
-        | SessionError::Program(_)
-        | SessionError::Replay { .. }
-        | SessionError::TooMany { .. }
-        | SessionError::Open(_)
-        | SessionError::Draining
-        | SessionError::Vanished => Failure::failed(error.to_string()),
+impl From<SessionError> for Failure {
+    /// It cannot begin or go on.
+    fn from(error: SessionError) -> Failure {
+        match error {
+            SessionError::Journal(error) => error.into(),
+            SessionError::NoPoint(_) | SessionError::Change(_) => Failure::wrong(error),
+            SessionError::NoSession(_)
+            | SessionError::Program(_)
+            | SessionError::Replay { .. }
+            | SessionError::TooMany { .. }
+            | SessionError::Open(_)
+            | SessionError::Draining
+            | SessionError::Vanished => Failure::failed(error),
+        }
     }
 }

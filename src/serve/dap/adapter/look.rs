@@ -15,7 +15,7 @@ impl Adapter {
     /// The program's state where it stands; while it runs, as it is between two events.
     pub(super) async fn view(&mut self) -> Result<Arc<View>, Refusal> {
         let live = self.live()?;
-        live.debuggee.view().await.map_err(|error| Refusal::new(RefusalKind::Program, error.to_string()))
+        live.debuggee.view().await.map_err(|error| RefusalKind::Program.told(error))
     }
 
     pub(super) fn threads(&self) -> Result<Json, Refusal> {
@@ -46,7 +46,7 @@ impl Adapter {
         if wanted.frame_id < 0 {
             return Ok(json!({"scopes": []}));
         }
-        let frame = frame_of(&view, wanted.frame_id).ok_or_else(no_frame)?;
+        let frame = frame_of(&view, wanted.frame_id)?;
         Ok(json!({"scopes": self.lists.scopes(&view, frame)}))
     }
 
@@ -66,7 +66,7 @@ impl Adapter {
             Some(self.opened().ok()?.subject.program.sources.get(file)?.text.to_string())
         };
         let found = if reference > 0 { texts.text(reference, written) } else { by_path() };
-        let content = found.ok_or_else(|| Refusal::new(RefusalKind::Gone, "the program has no such text"))?;
+        let content = found.ok_or_else(|| RefusalKind::Gone.told("the program has no such text"))?;
         Ok(json!({"content": content, "mimeType": "text/markdown"}))
     }
 
@@ -75,9 +75,4 @@ impl Adapter {
         let written = view.as_ref().map(|view| &view.written_plans[..]).unwrap_or_default();
         Ok(json!({"sources": self.opened()?.texts.sources(written)}))
     }
-}
-
-/// A client's frame that is not there.
-pub(super) fn no_frame() -> Refusal {
-    Refusal::new(RefusalKind::Gone, "this frame is no longer on the stack; request the stack again")
 }

@@ -2,13 +2,9 @@
 //! answered how.
 
 mod look;
-
 mod speech;
-
 mod start;
-
 mod steps;
-
 mod values;
 
 use std::collections::VecDeque;
@@ -21,8 +17,7 @@ use tokio::net::TcpStream;
 use crate::host::debug::breakpoint::Exceptions;
 use crate::host::debug::control::{DebugNotice, Stopped};
 use crate::host::debuggee::{Backward, DebugError, Debuggee, Forward, Launcher};
-use crate::host::session::Wanted;
-use crate::host::session::{Notice, Session, SessionHandle, Subscription};
+use crate::host::session::{Notice, Session, SessionHandle, Subscription, Wanted};
 use crate::serve::dap::breakpoints::Breakpoints;
 use crate::serve::dap::door::{Door, Subject};
 use crate::serve::dap::outbox::{Outbox, arguments};
@@ -133,17 +128,13 @@ impl Adapter {
         let mut flow = Flow::GoOn;
         let answer = match &*request.command {
             "initialize" => self.initialize(&request, bytes),
-            _ if self.client.is_none() => Err(Refusal::new(
-                RefusalKind::State,
-                format!("{} comes before initialize; begin with that", request.command),
-            )),
+            _ if self.client.is_none() => {
+                Err(RefusalKind::State.told(format!("{} comes before initialize; begin with that", request.command)))
+            }
             "attach" => match self.attach(&request, bytes).await {
-                Ok(Some((other, first))) => {
-                    // The other process answers.
-                    return Flow::Relay(other, first);
-                }
-                Ok(None) => Ok(Json::Null),
-                Err(refusal) => Err(refusal),
+                // The other process answers.
+                Ok(Some((other, first))) => return Flow::Relay(other, first),
+                attached => attached.map(|_| Json::Null),
             },
             "disconnect" => {
                 flow = Flow::End;
@@ -191,10 +182,9 @@ impl Adapter {
             "completions" => self.completions(arguments(request)?).await,
             // A request that was still waiting has been taken away already.
             "cancel" => Ok(Json::Null),
-            other => Err(Refusal::new(
-                RefusalKind::Unknown,
-                format!("this debugger does not know the request {other:?}; its capabilities say what it can do"),
-            )),
+            other => Err(RefusalKind::Unknown.told(format!(
+                "this debugger does not know the request {other:?}; its capabilities say what it can do"
+            ))),
         }
     }
 
@@ -256,17 +246,17 @@ impl Adapter {
     fn live(&mut self) -> Result<&mut Live, Refusal> {
         let live = self.program.as_mut().ok_or_else(no_program)?.live.as_mut();
         live.ok_or_else(|| {
-            Refusal::new(RefusalKind::State, "the program has not begun; send configurationDone, which lets it begin")
+            RefusalKind::State.told("the program has not begun; send configurationDone, which lets it begin")
         })
     }
 }
 
 fn no_program() -> Refusal {
-    Refusal::new(RefusalKind::State, "there is no program yet; send launch or attach first")
+    RefusalKind::State.told("there is no program yet; send launch or attach first")
 }
 
 impl From<DebugError> for Refusal {
     fn from(error: DebugError) -> Refusal {
-        Refusal::new(RefusalKind::State, error.to_string())
+        RefusalKind::State.told(error)
     }
 }

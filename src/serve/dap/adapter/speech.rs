@@ -70,25 +70,18 @@ impl Adapter {
         let Some(opened) = &mut self.program else { return };
         let Some(live) = &mut opened.live else { return };
         let was_open = live.open.take().is_some();
-        if wanted == Wanted::Message
-            && let Some(message) = opened.messages.pop_front()
-        {
-            if was_open {
-                self.output("stdout", "\n", None);
-            }
-            self.output("console", &format!("> {message}\n"), None);
-            // A session that has gone says so by its end.
-            if let Ok(live) = self.live() {
-                let _ = live.debuggee.handle().send(message).await;
-            }
-            return;
+        let given = if wanted == Wanted::Message { opened.messages.pop_front() } else { None };
+        if given.is_none() {
+            live.wanted = Some(wanted);
         }
-        live.wanted = Some(wanted);
-        let text = match wanted {
-            Wanted::Message => "the program waits for the user: what you type here is the user's message (/help lists \
-                                what else you can type)\n"
-                .to_owned(),
-            Wanted::Approval(_) => {
+        let text = match (&given, wanted) {
+            (Some(message), _) => format!("> {message}\n"),
+            (None, Wanted::Message) => {
+                "the program waits for the user: what you type here is the user's message (/help \
+                                        lists what else you can type)\n"
+                    .to_owned()
+            }
+            (None, Wanted::Approval(_)) => {
                 let question = live.question.as_deref().unwrap_or("a tool waits for an answer");
                 format!("{question}\nthe program waits for an answer: type y, n or text\n")
             }
@@ -97,6 +90,10 @@ impl Adapter {
             self.output("stdout", "\n", None);
         }
         self.output("console", &text, None);
+        if let (Some(message), Ok(live)) = (given, self.live()) {
+            // A session that has gone says so by its end.
+            let _ = live.debuggee.handle().send(message).await;
+        }
     }
 
     /// A sentence that was cut has no end.

@@ -1,5 +1,6 @@
 //! How a debugging session begins and ends.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,9 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::host::debug::stepping::Debugger;
 use crate::host::debuggee::Debuggee;
-use crate::host::session::Wanted;
-use crate::host::session::{Ending, Interest};
-use crate::serve::dap::Reached;
+use crate::host::session::{Ending, Interest, Wanted};
 use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits};
 use crate::serve::dap::breakpoints::{FILTERS, exceptions};
 use crate::serve::dap::outbox::arguments;
@@ -20,6 +19,7 @@ use crate::serve::dap::wire::{
     AttachArguments, DisconnectArguments, InitializeArguments, LaunchArguments, Refusal, RefusalKind, Request,
     RestartArguments,
 };
+use crate::serve::dap::{Reached, Subject};
 use crate::serve::show::unjudged::Unjudged;
 use crate::vm::protocol::Outcome;
 use crate::vm::protocol::fault::FaultKind;
@@ -32,10 +32,10 @@ impl Adapter {
         let client: InitializeArguments = arguments(request)?;
         if client.path_format != "path" {
             let text = format!("pathFormat {:?} is not understood here; send paths", client.path_format);
-            return Err(Refusal::new(RefusalKind::Arguments, text));
+            return Err(RefusalKind::Arguments.told(text));
         }
         if self.client.is_some() {
-            return Err(Refusal::new(RefusalKind::State, "initialize was already answered; send it once"));
+            return Err(RefusalKind::State.told("initialize was already answered; send it once"));
         }
         self.client = Some(client);
         self.initialize = (request.seq, bytes);
@@ -84,34 +84,27 @@ impl Adapter {
 
     fn must_be_free(&self) -> Result<(), Refusal> {
         match &self.program {
-            Some(_) => Err(Refusal::new(
-                RefusalKind::State,
-                "a program is already being debugged here; use another connection",
-            )),
+            Some(_) => Err(RefusalKind::State.told("a program is already being debugged here; use another connection")),
             None => Ok(()),
         }
     }
 
     async fn open(&mut self, arguments: LaunchArguments, is_again: bool) -> Result<(), Refusal> {
         let launched = self.door.launch(arguments.clone(), is_again).await;
-        let launched = launched.map_err(|text| Refusal::new(RefusalKind::Program, text))?;
+        let launched = launched.map_err(|text| RefusalKind::Program.told(text))?;
         for remark in &launched.remarks {
             self.remark(&format!("{remark}\n"));
         }
         for warning in &launched.warnings {
             self.output("important", &format!("warning: {warning}\n"), None);
         }
-        let subject = launched.subject;
+        let waits = Waits::Launch(Box::new(launched.session), launched.launcher);
         self.program = Some(Opened {
-            texts: Texts::new(subject.program.clone(), self.counting()),
-            subject,
-            waits: Some(Waits::Launch(Box::new(launched.session), launched.launcher)),
-            live: None,
-            stops_on_entry: arguments.stop_on_entry,
             is_launched: true,
             messages: arguments.messages.iter().cloned().collect(),
             verdict: launched.verdict,
             closing: Some(launched.closing),
+            ..self.opens(launched.subject, waits, arguments.stop_on_entry)
         });
         self.launch = Some(arguments);
         Ok(())
@@ -125,7 +118,7 @@ impl Adapter {
     ) -> Result<Option<(TcpStream, First)>, Refusal> {
         self.must_be_free()?;
         let arguments: AttachArguments = arguments(request)?;
-        let reached = self.door.attach(&arguments).map_err(|text| Refusal::new(RefusalKind::Program, text))?;
+        let reached = self.door.attach(&arguments).map_err(|text| RefusalKind::Program.told(text))?;
         let running = match reached {
             Reached::Here(running) => running,
             Reached::At(address) => {
@@ -134,26 +127,30 @@ impl Adapter {
                         "{address}: cannot connect: {cause}; is a program running there, as in `playhouse run FILE \
                          --debug-listen {address}`?"
                     );
-                    Refusal::new(RefusalKind::Program, text)
+                    RefusalKind::Program.told(text)
                 })?;
                 let (initialize_seq, initialize) = std::mem::take(&mut self.initialize);
                 return Ok(Some((other, First { initialize, initialize_seq, attach: bytes })));
             }
         };
-        let subject = running.subject;
-        self.program = Some(Opened {
-            texts: Texts::new(subject.program.clone(), self.counting()),
-            subject,
-            waits: Some(Waits::Attach(running.handle)),
-            live: None,
-            stops_on_entry: arguments.stop_on_entry,
-            is_launched: false,
-            messages: Default::default(),
-            verdict: None,
-            closing: None,
-        });
+        self.program = Some(self.opens(running.subject, Waits::Attach(running.handle), arguments.stop_on_entry));
         self.is_ready = true;
         Ok(None)
+    }
+
+    /// A program that was not launched from here.
+    fn opens(&self, subject: Subject, waits: Waits, stops_on_entry: bool) -> Opened {
+        Opened {
+            texts: Texts::new(subject.program.clone(), self.counting()),
+            subject,
+            waits: Some(waits),
+            live: None,
+            stops_on_entry,
+            is_launched: false,
+            messages: VecDeque::new(),
+            verdict: None,
+            closing: None,
+        }
     }
 
     pub(super) async fn configuration_done(&mut self) -> Result<Json, Refusal> {
@@ -175,10 +172,10 @@ impl Adapter {
                 (Debuggee::launch(*session, debugger, launcher), speech)
             }
             Waits::Attach(handle) => {
-                let gone = |_| Refusal::new(RefusalKind::Program, "the program has ended in the meantime");
+                let gone = |_| RefusalKind::Program.told("the program has ended in the meantime");
                 let speech = handle.subscribe(Interest::Speech).await.map_err(gone)?;
                 let debuggee = Debuggee::attach(handle, debugger).await;
-                (debuggee.map_err(|error| Refusal::new(RefusalKind::Program, error.to_string()))?, speech)
+                (debuggee.map_err(|error| RefusalKind::Program.told(error))?, speech)
             }
         };
         let (is_launched, stops_on_entry) = (opened.is_launched, opened.stops_on_entry);
@@ -220,7 +217,7 @@ impl Adapter {
     pub(super) async fn restart(&mut self, again: RestartArguments) -> Result<Json, Refusal> {
         let Some(launch) = again.arguments.or_else(|| self.launch.clone()) else {
             let text = "only a program that was launched from here can be restarted; this one was attached to";
-            return Err(Refusal::new(RefusalKind::State, text));
+            return Err(RefusalKind::State.told(text));
         };
         self.let_go(Some(true)).await;
         self.open(launch, true).await?;

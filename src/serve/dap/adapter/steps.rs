@@ -91,9 +91,9 @@ impl Adapter {
     pub(super) fn breakpoint_locations(&self, wanted: BreakpointLocationsArguments) -> Result<Json, Refusal> {
         let texts = &self.opened()?.texts;
         let counting = texts.counting();
-        let file = texts.file_of(&wanted.source).ok_or_else(|| {
-            Refusal::new(RefusalKind::Gone, "this is not one of the program's files, so it cannot stop there")
-        })?;
+        let file = texts
+            .file_of(&wanted.source)
+            .ok_or_else(|| RefusalKind::Gone.told("this is not one of the program's files, so it cannot stop there"))?;
         let lines = counting.our_line(wanted.line)..=counting.our_line(wanted.end_line.unwrap_or(wanted.line));
         let found = texts.places.on_lines(file, lines).filter_map(|place| texts.range(place.range));
         let with_columns = wanted.column.or(wanted.end_column).is_some();
@@ -132,7 +132,7 @@ impl Adapter {
 
     pub(super) async fn restart_frame(&mut self, wanted: FrameArguments) -> Result<Json, Refusal> {
         let view = self.view().await?;
-        let frame = frame_of(&view, wanted.frame_id).ok_or_else(super::look::no_frame)?;
+        let frame = frame_of(&view, wanted.frame_id)?;
         self.live()?.debuggee.restart_frame(frame).await?;
         Ok(Json::Null)
     }
@@ -207,7 +207,7 @@ impl Adapter {
         let reasons = self.live()?.stopped.iter().flat_map(|stopped| &stopped.reasons);
         let Some((id, description)) = reasons.into_iter().find_map(|reason| told(reason).2) else {
             let text = "the program has not stopped because of a fault or a trigger";
-            return Err(Refusal::new(RefusalKind::State, text));
+            return Err(RefusalKind::State.told(text));
         };
         Ok(json!({"exceptionId": id, "description": description, "breakMode": "always"}))
     }

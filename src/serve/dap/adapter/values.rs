@@ -14,9 +14,8 @@ use crate::serve::dap::wire::{
 };
 use crate::serve::show::commands::{self, Command, Line};
 use crate::serve::show::{self, variables, why};
-use crate::vm::protocol::FrameId;
-use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::View;
+use crate::vm::protocol::{FrameId, Tracked};
 
 impl Adapter {
     pub(super) async fn evaluate(&mut self, wanted: EvaluateArguments) -> Result<Json, Refusal> {
@@ -25,7 +24,7 @@ impl Adapter {
                 Line::Command(command) => Some(self.command(command).await?),
                 Line::Wrong(problem) => {
                     let problem = problem.split(';').next().unwrap_or_default();
-                    return Err(Refusal::new(RefusalKind::Value, format!("{problem}; /help lists the commands")));
+                    return Err(RefusalKind::Value.told(format!("{problem}; /help lists the commands")));
                 }
                 Line::Message(message) => self.say_as_user(&message).await?,
             };
@@ -34,10 +33,7 @@ impl Adapter {
             }
         }
         let view = self.view().await?;
-        let frame = match wanted.frame_id {
-            Some(id) => Some(frame_of(&view, id).ok_or_else(super::look::no_frame)?),
-            None => None,
-        };
+        let frame = wanted.frame_id.map(|id| frame_of(&view, id)).transpose()?;
         let value = self.value_of(frame, &wanted.expression).await?;
         if wanted.context == "clipboard" {
             // The whole of it, not what fits on a line.
@@ -55,7 +51,7 @@ impl Adapter {
 
     async fn value_of(&mut self, frame: Option<FrameId>, text: &str) -> Result<Tracked, Refusal> {
         let live = self.live()?;
-        live.debuggee.evaluate(frame, text).await.map_err(|error| Refusal::new(RefusalKind::Value, error.to_string()))
+        live.debuggee.evaluate(frame, text).await.map_err(|error| RefusalKind::Value.told(error))
     }
 
     /// What is typed while the program waits is for the program. None: it is an expression.
@@ -69,7 +65,7 @@ impl Adapter {
             live.question = None;
         }
         let sent = wanted.give(live.debuggee.handle(), message).await;
-        sent.map_err(|gone| Refusal::new(RefusalKind::State, gone.to_string()))?;
+        sent.map_err(|gone| RefusalKind::State.told(gone))?;
         Ok(Some(String::new()))
     }
 
@@ -78,7 +74,7 @@ impl Adapter {
         if command == Command::Help {
             return Ok(commands::debugger_help());
         }
-        let wrong = |problem: String| Refusal::new(RefusalKind::Value, problem);
+        let wrong = |problem: String| RefusalKind::Value.told(problem);
         let view = self.view().await?;
         let program = self.opened()?.subject.program.clone();
         match command {
@@ -103,12 +99,12 @@ impl Adapter {
     pub(super) async fn set_expression(&mut self, wanted: SetExpressionArguments) -> Result<Json, Refusal> {
         let view = self.view().await?;
         let frame = match wanted.frame_id {
-            Some(id) => Some(frame_of(&view, id).ok_or_else(super::look::no_frame)?),
+            Some(id) => Some(frame_of(&view, id)?),
             None => view.stack.last().map(|frame| frame.id),
         };
         let owner = owner_of(&view, frame, &wanted.expression).ok_or_else(|| {
             let text = format!("{} cannot be set; set an existing variable", wanted.expression);
-            Refusal::new(RefusalKind::Value, text)
+            RefusalKind::Value.told(text)
         })?;
         self.assign(&view, owner, frame, &wanted.value).await
     }
@@ -124,7 +120,7 @@ impl Adapter {
         if owner.frame.is_none() && view.stack.last().is_some_and(|top| top.agent != owner.agent) {
             let text =
                 format!("${} is one of the others of {}, which is not on top of the stack", owner.name, owner.agent);
-            return Err(Refusal::new(RefusalKind::Value, text));
+            return Err(RefusalKind::Value.told(text));
         }
         let reader = owner.frame.or(reader);
         let value = self.value_of(reader, text).await.map_err(|refusal| {
@@ -139,7 +135,7 @@ impl Adapter {
         };
         let live = self.live()?;
         let set = live.debuggee.set(owner.frame, &owner.name, whole).await;
-        set.map_err(|error| Refusal::new(RefusalKind::Value, error.to_string()))?;
+        set.map_err(|error| RefusalKind::Value.told(error))?;
         self.invalidated(&["variables"]);
         Ok(self.lists.value("value", &value.secret_if(is_secret), Some(owner), None))
     }

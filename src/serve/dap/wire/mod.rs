@@ -3,12 +3,13 @@
 //! Reading is lenient: fields that are missing have the protocol's defaults, unknown ones are passed over.
 
 mod arguments;
-
 mod bodies;
 
 pub(crate) use self::arguments::*;
 pub use self::arguments::{AttachArguments, LaunchArguments, OneOrMore};
 pub(crate) use self::bodies::*;
+
+use std::fmt::Display;
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -56,12 +57,14 @@ pub(crate) enum RefusalKind {
     Gone = 6,
 }
 
-impl Refusal {
+impl RefusalKind {
     /// A refusal of this kind.
-    pub(crate) fn new(kind: RefusalKind, text: impl Into<String>) -> Refusal {
-        Refusal { kind, text: text.into() }
+    pub(crate) fn told(self, text: impl Display) -> Refusal {
+        Refusal { kind: self, text: text.to_string() }
     }
+}
 
+impl Refusal {
     /// What an answer holds where something went wrong. What a person waits for is shown; what an editor asks by itself
     /// is not. What is in the text is data, also where it has braces.
     pub(crate) fn to_body(&self) -> Json {

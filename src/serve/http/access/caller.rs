@@ -11,6 +11,7 @@ use ipnet::IpNet;
 use crate::host::ledger::{Filter, Served};
 use crate::host::residents::Residents;
 use crate::host::residents::error::ResidentError;
+use crate::host::residents::offered::Offered;
 use crate::host::serve_options::Approvals;
 use crate::serve::http::problem::Problem;
 
@@ -99,10 +100,7 @@ impl Caller {
     /// There is none.
     pub(crate) async fn find(&self, residents: &Residents, id: &Arc<str>) -> Result<Served, ResidentError> {
         let served = residents.find(id).await?;
-        match self.may_see(&served) {
-            true => Ok(served),
-            false => Err(ResidentError::NoSession(id.clone())),
-        }
+        if self.may_see(&served) { Ok(served) } else { Err(ResidentError::NoSession(id.clone())) }
     }
 
     /// Whether this caller may know of a session.
@@ -114,6 +112,11 @@ impl Caller {
     pub(crate) fn own(&self) -> Filter {
         let owner = (self.role < Role::Operator).then(|| self.name.clone());
         Filter { program: self.program.clone(), owner, ..Filter::default() }
+    }
+
+    /// The programs that they may have.
+    pub(crate) fn programs(&self, residents: &Residents) -> Vec<Arc<Offered>> {
+        residents.programs().into_iter().filter(|offered| self.may_have(&offered.name)).collect()
     }
 
     /// Whether they may have a program.

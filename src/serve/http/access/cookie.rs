@@ -98,8 +98,5 @@ impl Cookies {
 
 /// The name and the attributes of the cookie for this connection.
 fn of(request: &HeaderMap) -> (&'static str, &'static str) {
-    match request.get(PROTOCOL).is_some_and(|protocol| protocol == "https") {
-        true => OVER_TLS,
-        false => PLAIN,
-    }
+    if request.get(PROTOCOL).is_some_and(|protocol| protocol == "https") { OVER_TLS } else { PLAIN }
 }

@@ -1,9 +1,7 @@
 //! Who may what (spec `serving.md`, section 2).
 
 pub(crate) mod caller;
-
 pub mod cookie;
-
 pub mod tokens;
 
 use std::sync::Arc;
@@ -13,6 +11,7 @@ use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::host::ledger::TokenRow;
 use crate::serve::http::access::caller::{Caller, OfOwnPage, Peer};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
@@ -82,12 +81,17 @@ pub(super) async fn identify(server: &Server, peer: Peer, headers: &HeaderMap) -
     };
     let none = "send a token as `Authorization: Bearer TOKEN`; `playhouse serve token new NAME --role user` makes one";
     let hash = hash.ok_or_else(|| Problem::unauthorized(none))?;
-    let found = server.residents.ledger().token(hash).await?;
-    let found = found.filter(|token| token.expires.is_none_or(|expires| expires > server.residents.now()));
-    let Some(token) = found else {
-        server.limits.wrong_token(peer.0)?;
-        return Err(Problem::unauthorized("this token is unknown here, or has expired; ask for another one"));
-    };
+    let token = token_of(server, peer, hash).await?;
     let role = token.role.parse().map_err(|_| Problem::internal("this version does not know the token's role"))?;
     Ok(Caller { name: token.name, role, program: token.program, by_cookie, forwards: token.forwards })
+}
+
+/// The token with this hash, if its time is not over.
+pub(super) async fn token_of(server: &Server, peer: Peer, hash: [u8; 32]) -> Result<TokenRow, Problem> {
+    let found = server.residents.ledger().token(hash).await?;
+    if let Some(token) = found.filter(|token| token.expires.is_none_or(|end| end > server.residents.now())) {
+        return Ok(token);
+    }
+    server.limits.wrong_token(peer.0)?;
+    Err(Problem::unauthorized("this token is unknown here, or has expired; ask for another one"))
 }

@@ -113,7 +113,7 @@ impl RunInput {
     /// What is wanted, or all that is wrong.
     pub(super) fn read(&self) -> Result<Wanted, Problem> {
         let mut errors = Vec::new();
-        let mut wrong = |pointer: &str, detail: String| errors.push(Pointed { pointer: pointer.to_owned(), detail });
+        let mut wrong = |pointer: &str, detail: String| errors.push(Pointed::new(pointer, detail));
         let id_detail = || format!("an id has 1 to {MAX_ID} bytes");
         for (pointer, id) in [("/threadId", &self.thread_id), ("/runId", &self.run_id)] {
             if id.is_empty() || id.len() > MAX_ID {

@@ -2,11 +2,8 @@
 //! What a client says of state, context and tools has no effect, as no client rewrites the program.
 
 pub(super) mod input;
-
 mod run;
-
 mod tell;
-
 mod thread;
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::host::events::{Mark, PublicBody, PublicEvent};
 use crate::host::ledger::Served;
-use crate::host::ledger::answers::{Answer, KeptAnswer, RowId};
+use crate::host::ledger::answers::{KeptAnswer, RowId};
 use crate::host::session::{Deed, Receipt};
 use crate::host::travel::history;
 use crate::serve::http::access::caller::Caller;
@@ -70,8 +70,7 @@ impl Run {
         if !wanted.is_whole {
             let detail =
                 "the last message must be from the user, or there must be a `resume`: that is what the program answers";
-            let at = Pointed { pointer: "/messages".to_owned(), detail: detail.to_owned() };
-            return Err(Problem::bad("there is nothing new to answer", vec![at]));
+            return Err(Problem::bad("there is nothing new to answer", vec![Pointed::new("/messages", detail)]));
         }
         let is_before_messages = !wanted.messages.is_empty() && (*is_new || wanted.resume.is_some());
         if let Some(resume) = &wanted.resume {
@@ -104,10 +103,7 @@ impl Run {
         }
         let Begun { began, asked, until, .. } = begun;
         let ended = until.map(|mark| (mark, String::new()));
-        let created = self.server.residents.now();
-        let answer =
-            Answer { key: self.key().bytes(), session: self.served.session.clone(), began, asked, ended, created };
-        let row = self.server.residents.ledger().add_answer(answer).await?;
+        let row = self.server.keep_answer(&self.served, self.key(), (began, asked), ended).await?;
         Ok(Begun { row: until.is_none().then_some(row), ..begun })
     }
 
@@ -141,9 +137,7 @@ impl Run {
             }
             Ok((was_asked, is_answered))
         });
-        let at = |field: &str, detail: &str| {
-            vec![Pointed { pointer: format!("/resume/0/{field}"), detail: detail.to_owned() }]
-        };
+        let at = |field: &str, detail: &str| vec![Pointed::new(format!("/resume/0/{field}"), detail)];
         let (was_asked, is_answered) = found.await?;
         let (standing, _) = server.residents.standing(served).await?;
         if !was_asked || mark > standing.mark {
@@ -186,10 +180,9 @@ impl Run {
                 return Ok(stopped);
             }
         }
-        let ending = follow.go_on(asked, until).await?;
-        if let Some(row) = row {
-            self.server.residents.ledger().end_answer(row, ending.mark, follow.speech).await?;
+        match row {
+            Some(row) => follow.finish(asked, until, row).await,
+            None => follow.go_on(asked, until).await,
         }
-        Ok(ending)
     }
 }

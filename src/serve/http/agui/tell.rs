@@ -13,7 +13,7 @@ use crate::host::travel::history;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::agui::input::{Interrupt, Wanted};
 use crate::serve::http::answers::live::Ending;
-use crate::serve::http::body::unnamed_event;
+use crate::serve::http::body::{at, unnamed_event};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::serve::http::wire::{A_COLLEAGUE, json_of};
@@ -129,7 +129,7 @@ impl Telling {
                 let value = json_of(value);
                 let op = if self.state.contains_key(&**variable) { "replace" } else { "add" };
                 self.state.insert(variable.to_string(), value.clone());
-                self.tell("STATE_DELTA", json!({"delta": [{"op": op, "path": pointer(variable), "value": value}]}));
+                self.tell("STATE_DELTA", json!({"delta": [{"op": op, "path": at("", variable), "value": value}]}));
             }
             PublicBody::VariableRemoved { variable, .. } => self.forget(variable),
             PublicBody::FramePushed { .. } => {
@@ -169,7 +169,7 @@ impl Telling {
 
     fn forget(&mut self, variable: &str) {
         if self.state.shift_remove(variable).is_some() {
-            self.tell("STATE_DELTA", json!({"delta": [{"op": "remove", "path": pointer(variable)}]}));
+            self.tell("STATE_DELTA", json!({"delta": [{"op": "remove", "path": at("", variable)}]}));
         }
     }
 
@@ -284,9 +284,4 @@ impl Telling {
         };
         json!({"id": id, "reason": reason, "message": question, "toolCallId": tool_call, "responseSchema": schema})
     }
-}
-
-/// A variable in the state: a JSON pointer.
-fn pointer(variable: &str) -> String {
-    format!("/{}", variable.replace('~', "~0").replace('/', "~1"))
 }

@@ -13,7 +13,6 @@ use crate::serve::http::agui::input::Wanted;
 use crate::serve::http::answers::key::Key;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
-use crate::value::Map;
 
 /// The label of a session whose thread's id is not its own.
 const THREAD_LABEL: &str = "thread";
@@ -52,10 +51,9 @@ impl Server {
             self.residents.begin(Beginning {
                 program: program.clone(),
                 id: Some(id),
-                playbook: None,
-                arguments: Map::default(),
                 owner: caller.name.clone(),
                 labels: if is_own { json!({ THREAD_LABEL: thread }).to_string() } else { "{}".to_owned() },
+                ..Beginning::default()
             })
         };
         if let Some(id) = plain {

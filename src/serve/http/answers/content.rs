@@ -15,20 +15,17 @@ pub(crate) fn content_text(content: &Json, pointer: &str, errors: &mut Vec<Point
                 let kind = part.get("type").and_then(Json::as_str).unwrap_or_default();
                 match (kind, part.get("text").and_then(Json::as_str)) {
                     ("text" | "input_text" | "output_text", Some(text)) => texts.push(text),
-                    _ => errors.push(Pointed {
-                        pointer: format!("{pointer}/{index}"),
-                        detail: format!(
-                            "a program reads text, but this part is {}; say it in words",
-                            if kind.is_empty() { "no object with a `type`" } else { kind }
-                        ),
-                    }),
+                    (kind, _) => {
+                        let kind = if kind.is_empty() { "no object with a `type`" } else { kind };
+                        let detail = format!("a program reads text, but this part is {kind}; say it in words");
+                        errors.push(Pointed::new(format!("{pointer}/{index}"), detail));
+                    }
                 }
             }
             texts.join("\n")
         }
         Json::Bool(_) | Json::Number(_) | Json::Object(_) => {
-            let detail = "this is a string, or an array of parts with text".to_owned();
-            errors.push(Pointed { pointer: pointer.to_owned(), detail });
+            errors.push(Pointed::new(pointer, "this is a string, or an array of parts with text"));
             String::new()
         }
     }

@@ -9,11 +9,13 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::host::events::{Mark, PublicBody, PublicEvent};
 use crate::host::ledger::Served;
+use crate::host::ledger::answers::{Answer, RowId};
 use crate::host::residents::feed::{Heard, Until};
 use crate::host::residents::standing::State;
 use crate::host::serve_options::OnDisconnect;
 use crate::host::session::Deed;
 use crate::serve::http::access::caller::Caller;
+use crate::serve::http::answers::key::Key;
 use crate::serve::http::answers::live::{Ending, Live, Piece, Usage, tell};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
@@ -51,6 +53,21 @@ pub(crate) struct Follow<'a> {
     turns: BTreeSet<u64>,
     is_cancelled: bool,
     state: State,
+}
+
+impl Server {
+    /// Keeps an answer: where it began, where the session was asked, and, if that is known, where and with what it ended.
+    pub(crate) async fn keep_answer(
+        &self,
+        served: &Served,
+        key: Key,
+        (began, asked): (Mark, Mark),
+        ended: Option<(Mark, String)>,
+    ) -> Result<RowId, Problem> {
+        let created = self.residents.now();
+        let answer = Answer { key: key.bytes(), session: served.session.clone(), began, asked, ended, created };
+        Ok(self.residents.ledger().add_answer(answer).await?)
+    }
 }
 
 /// What to do next.
@@ -179,6 +196,13 @@ impl<'a> Follow<'a> {
             }
         }
         Ok(self.end(self.state, failure))
+    }
+
+    /// The same to the end of the answer, which is kept in this row.
+    pub(crate) async fn finish(mut self, asked: Mark, until: Option<Mark>, row: RowId) -> Result<Ending, Problem> {
+        let ending = self.go_on(asked, until).await?;
+        self.server.residents.ledger().end_answer(row, ending.mark, self.speech).await?;
+        Ok(ending)
     }
 
     /// What an event means for the answer.

@@ -2,9 +2,6 @@
 //! have asked for the same, and found again by a key.
 
 pub(super) mod content;
-
 pub(super) mod follow;
-
 pub(super) mod key;
-
 pub(super) mod live;

@@ -68,8 +68,7 @@ pub(crate) async fn complete(
     let offered = server.model(&caller, model)?;
     if n.is_some_and(|n| n != 1) {
         let detail = "a session has one course; remove this, and send the request again for another answer";
-        let at = vec![Pointed { pointer: "/n".to_owned(), detail: detail.to_owned() }];
-        return Err(Problem::bad("there is one answer", at));
+        return Err(Problem::bad("there is one answer", vec![Pointed::new("/n", detail)]));
     }
     let headers = incoming.headers();
     let mut ignored = Ignored::of(rest);
@@ -105,6 +104,16 @@ pub(crate) async fn complete(
     Ok(ignored.tell(response))
 }
 
+/// A completion, or a piece of one.
+fn completion(id: &str, object: &str, created: i64, model: &str, choices: Json) -> Json {
+    json!({"id": id, "object": object, "created": created, "model": model, "choices": choices})
+}
+
+/// The only choice of a completion: its `message`, or its `delta`.
+fn choices(member: &str, what: Json, finish: Option<&str>) -> Json {
+    json!([{"index": 0, member: what, "logprobs": null, "finish_reason": finish}])
+}
+
 fn usage_of(usage: Usage) -> Json {
     let Usage { prompt, cached, completion } = usage;
     json!({
@@ -131,15 +140,10 @@ async fn whole(mut hearing: Hearing, started: &Started, model: &str) -> Result<R
     if !steps.is_empty() {
         message["reasoning_content"] = steps.into();
     }
-    let json = json!({
-        "id": AnswerId::of(started).chat(),
-        "object": "chat.completion",
-        "created": started.created,
-        "model": model,
-        "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": "stop"}],
-        "usage": usage_of(ending.usage),
-        "playhouse": Playhouse::of(started, &ending),
-    });
+    let (id, choices) = (AnswerId::of(started).chat(), choices("message", message, Some("stop")));
+    let mut json = completion(&id, "chat.completion", started.created, model, choices);
+    json["usage"] = usage_of(ending.usage);
+    json["playhouse"] = json!(Playhouse::of(started, &ending));
     Ok(Typed(json).into_response())
 }
 
@@ -184,13 +188,8 @@ impl Chunks {
     }
 
     fn chunk(&self, choices: Json) -> Json {
-        let mut json = json!({
-            "id": AnswerId::of(&self.started).chat(),
-            "object": "chat.completion.chunk",
-            "created": self.started.created,
-            "model": self.model,
-            "choices": choices,
-        });
+        let id = AnswerId::of(&self.started).chat();
+        let mut json = completion(&id, "chat.completion.chunk", self.started.created, &self.model, choices);
         if self.with_usage {
             json["usage"] = Json::Null;
         }
@@ -199,8 +198,7 @@ impl Chunks {
 
     fn piece(&self, delta: Json, playhouse: Option<Playhouse>) -> String {
         let finish = playhouse.is_some().then_some("stop");
-        let choices = json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]);
-        let mut json = self.chunk(choices);
+        let mut json = self.chunk(choices("delta", delta, finish));
         if let Some(playhouse) = playhouse {
             json["playhouse"] = json!(playhouse);
         }
@@ -230,23 +228,16 @@ impl Chunks {
 /// What a user interface wants for itself. No session knows of it.
 fn of_task(server: &Server, model: &str, content: String, wants_stream: bool) -> Response {
     let created = server.residents.now().0 / 1_000;
-    let body = |object: &str, what: Json| {
-        json!({
-            "id": "chatcmpl-task",
-            "object": object,
-            "created": created,
-            "model": model,
-            "choices": [what],
-            "usage": usage_of(Usage::default()),
-        })
+    let body = |object: &str, member: &str, what: Json| {
+        let mut json = completion("chatcmpl-task", object, created, model, choices(member, what, Some("stop")));
+        json["usage"] = usage_of(Usage::default());
+        json
     };
     if !wants_stream {
         let message = json!({"role": "assistant", "content": content, "refusal": null});
-        let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": "stop"});
-        return Typed(body("chat.completion", choice)).into_response();
+        return Typed(body("chat.completion", "message", message)).into_response();
     }
     let delta = json!({"role": "assistant", "content": content});
-    let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": "stop"});
-    let text = unnamed_event(&body("chat.completion.chunk", choice)) + "data: [DONE]\n\n";
+    let text = unnamed_event(&body("chat.completion.chunk", "delta", delta)) + "data: [DONE]\n\n";
     event_stream(futures_util::stream::once(async move { Bytes::from(text) }))
 }

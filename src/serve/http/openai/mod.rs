@@ -3,17 +3,10 @@
 //! prompts and tools has no effect, as no client rewrites the program.
 
 pub(super) mod chat;
-
-pub(super) mod models;
-
-pub(super) mod responses;
-
-pub(super) mod wire;
-
 mod history;
-
 pub(super) mod id;
-
-mod tasks;
-
+pub(super) mod models;
 mod request;
+pub(super) mod responses;
+mod tasks;
+pub(super) mod wire;

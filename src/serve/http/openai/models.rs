@@ -36,12 +36,10 @@ impl Server {
     pub(super) fn model(&self, caller: &Caller, name: &str) -> Result<Arc<Offered>, Problem> {
         let found = if caller.may_have(name) { self.residents.program(name).ok() } else { None };
         found.ok_or_else(|| {
-            let programs = self.residents.programs();
-            let own = programs.iter().filter(|offered| caller.may_have(&offered.name));
-            let known: Vec<&str> = own.map(|offered| &*offered.name).collect();
+            let own = caller.programs(&self.residents);
+            let known: Vec<&str> = own.iter().map(|offered| &*offered.name).collect();
             let detail = format!("a model is a program of this server: {}", known.join(", "));
-            Problem::not_found(format!("there is no model {name:?} here"))
-                .at(vec![Pointed { pointer: "/model".to_owned(), detail }])
+            Problem::not_found(format!("there is no model {name:?} here")).at(vec![Pointed::new("/model", detail)])
         })
     }
 
@@ -57,9 +55,8 @@ impl Server {
 }
 
 pub(crate) async fn list(State(server): State<Arc<Server>>, caller: Caller) -> Typed<Models> {
-    let offered = server.residents.programs();
-    let own = offered.iter().filter(|offered| caller.may_have(&offered.name));
-    Typed(Models { object: "list", data: own.map(|offered| server.model_of(offered)).collect() })
+    let own = caller.programs(&server.residents);
+    Typed(Models { object: "list", data: own.iter().map(|offered| server.model_of(offered)).collect() })
 }
 
 pub(crate) async fn show(

@@ -11,8 +11,7 @@ use crate::host::residents::Beginning;
 use crate::host::residents::fork::Forking;
 use crate::host::residents::standing::State;
 use crate::host::serve_options::FirstMessage;
-use crate::host::session::approval;
-use crate::host::session::{Deed, SendError, SessionGone};
+use crate::host::session::{Deed, SendError, SessionGone, approval};
 use crate::host::tasks;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::answers::follow::Follow;
@@ -166,10 +165,8 @@ async fn retell(server: &Arc<Server>, caller: &Caller, kept: &KeptAnswer, live: 
     let KeptAnswer { row, answer, served, .. } = kept;
     tell_start(live, Start::Here(started(answer, served)));
     let Some((mark, reply)) = &answer.ended else {
-        let mut follow = Follow::new((server, caller), served, answer.began, Some(live)).in_background();
-        let ending = follow.go_on(answer.asked, None).await?;
-        server.residents.ledger().end_answer(row.clone(), ending.mark, follow.speech).await?;
-        return Ok(ending);
+        let follow = Follow::new((server, caller), served, answer.began, Some(live)).in_background();
+        return follow.finish(answer.asked, None, row.clone()).await;
     };
     if !reply.is_empty() {
         tell(live, Piece::Speech(reply.clone()));
@@ -184,7 +181,7 @@ fn labels_of(chat: &str) -> String {
     json!({ CHAT_LABEL: chat }).to_string()
 }
 
-fn started(answer: &Answer, served: &Served) -> Started {
+pub(super) fn started(answer: &Answer, served: &Served) -> Started {
     Started { served: served.clone(), began: answer.began, created: answer.created.0 / 1_000 }
 }
 
@@ -219,7 +216,8 @@ impl Giving {
                     // It has come to its end since; what it has said is still to be told.
                     let ending = follow.go_on(Mark::START, Some(standing.mark)).await?;
                     if !follow.speech.is_empty() {
-                        self.keep(&served, self.key, (began, Mark::START), Some((ending.mark, follow.speech))).await?;
+                        let ended = Some((ending.mark, follow.speech));
+                        server.keep_answer(&served, self.key, (began, Mark::START), ended).await?;
                         tell_start(live, Start::Here(self.begun(&served, began)));
                         return Ok(ending);
                     }
@@ -230,7 +228,7 @@ impl Giving {
                     follow.say(None, A_COLLEAGUE);
                     follow.mark = asked;
                 }
-                let row = self.keep(&served, self.key, (began, asked), None).await?;
+                let row = server.keep_answer(&served, self.key, (began, asked), None).await?;
                 drop(lock);
                 self.finish(follow, (asked, is_answered), row).await
             }
@@ -246,35 +244,29 @@ impl Giving {
     async fn begin(&self) -> Result<Ending, Problem> {
         let Giving { server, caller, request, key, live, .. } = self;
         let labels = request.chat.as_deref().map_or_else(|| "{}".to_owned(), labels_of);
-        let beginning = Beginning {
-            program: request.program.clone(),
-            id: None,
-            playbook: None,
-            arguments: crate::value::Map::default(),
-            owner: caller.name.clone(),
-            labels,
-        };
+        let (program, owner) = (request.program.clone(), caller.name.clone());
+        let beginning = Beginning { program, owner, labels, ..Beginning::default() };
         let (served, _) = server.residents.begin(beginning).await?;
         tell_start(live, Start::Here(self.begun(&served, Mark::START)));
         let opens = usize::from(server.options.openai.first_message == FirstMessage::Open);
         let texts = request.conversation.after.get(opens..).unwrap_or_default();
         let mut follow = self.follow(&served, Mark::START);
         if texts.is_empty() {
-            let row = self.keep(&served, *key, (Mark::START, Mark::START), None).await?;
+            let row = server.keep_answer(&served, *key, (Mark::START, Mark::START), None).await?;
             return self.finish(follow, (Mark::START, false), row).await;
         }
         let opened = follow.go_on(Mark::START, None).await?;
         if opened.state.is_over() {
-            self.keep(&served, *key, (Mark::START, Mark::START), Some((opened.mark, follow.speech))).await?;
+            server.keep_answer(&served, *key, (Mark::START, Mark::START), Some((opened.mark, follow.speech))).await?;
             return Ok(opened);
         }
         if request.chat.is_some() {
             // Where it goes another way if its first message becomes another one.
-            self.keep(&served, request.history, (Mark::START, Mark::START), Some((opened.mark, follow.speech.clone())))
-                .await?;
+            let ended = Some((opened.mark, follow.speech.clone()));
+            server.keep_answer(&served, request.history, (Mark::START, Mark::START), ended).await?;
         }
         let (asked, is_answered) = self.deliver(&served, texts).await?;
-        let row = self.keep(&served, *key, (Mark::START, asked), None).await?;
+        let row = server.keep_answer(&served, *key, (Mark::START, asked), None).await?;
         self.finish(follow, (asked, is_answered), row).await
     }
 
@@ -294,24 +286,9 @@ impl Giving {
         (asked, is_answered): (Mark, bool),
         row: RowId,
     ) -> Result<Ending, Problem> {
-        let ending = match is_answered {
-            true => follow.end(State::Approval, None),
-            false => follow.go_on(asked, None).await?,
-        };
+        let ending = if is_answered { follow.end(State::Approval, None) } else { follow.go_on(asked, None).await? };
         self.server.residents.ledger().end_answer(row, ending.mark, follow.speech).await?;
         Ok(ending)
-    }
-
-    async fn keep(
-        &self,
-        served: &Served,
-        key: Key,
-        (began, asked): (Mark, Mark),
-        ended: Option<(Mark, String)>,
-    ) -> Result<RowId, Problem> {
-        let created = self.server.residents.now();
-        let answer = Answer { key: key.bytes(), session: served.session.clone(), began, asked, ended, created };
-        Ok(self.server.residents.ledger().add_answer(answer).await?)
     }
 
     /// Gives a session what the user says: where it stood then, and whether all that can be answered is that somebody else
@@ -385,10 +362,8 @@ impl Giving {
                 return Ok(Way::Go(Box::new(served.clone()), standing.mark, n_heard));
             }
             None => {
-                let mut follow = Follow::new((server, caller), served, kept.answer.began, None);
-                let ending = follow.go_on(kept.answer.asked, None).await?;
-                server.residents.ledger().end_answer(kept.row.clone(), ending.mark, follow.speech).await?;
-                ending.mark
+                let follow = Follow::new((server, caller), served, kept.answer.began, None);
+                follow.finish(kept.answer.asked, None, kept.row.clone()).await?.mark
             }
         };
         // Of the first answer nothing was heard, if that is what is asked for again.
@@ -401,15 +376,13 @@ impl Giving {
             Since::Nothing => Ok(Way::Go(Box::new(served.clone()), began, n_heard)),
             Since::More { at, effect } => {
                 server.check_branch(&served.session, effect.as_deref())?;
-                let labels = request.chat.as_deref().map_or_else(|| served.labels.clone(), labels_of);
-                let owner = served.owner.clone();
                 let forking = Forking {
                     at: at.into(),
                     edits: Box::new(|_, _| Ok(Vec::new())),
                     id: None,
                     program: None,
-                    owner,
-                    labels,
+                    owner: served.owner.clone(),
+                    labels: request.chat.as_deref().map_or_else(|| served.labels.clone(), labels_of),
                 };
                 Ok(Way::Go(Box::new(server.residents.fork(served, forking).await?), began, n_heard))
             }

@@ -26,7 +26,7 @@ use crate::serve::http::body::{PING, Path, Queried, Typed, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::openai::history::begin;
 use crate::serve::http::openai::id::AnswerId;
-use crate::serve::http::openai::request::{Place, Request};
+use crate::serve::http::openai::request::{Place, Request, started};
 use crate::serve::http::openai::wire::{Conversation, Ignored, Playhouse, Said};
 use crate::serve::http::problem::{Pointed, Problem};
 use crate::serve::http::relay::Unplaced;
@@ -73,6 +73,13 @@ struct About {
     previous: Option<String>,
     metadata: Json,
     in_background: bool,
+}
+
+impl About {
+    /// Of a response that is there: what was asked for is not kept.
+    fn of(kept: &KeptAnswer) -> About {
+        About { model: kept.served.program.to_string(), metadata: json!({}), ..About::default() }
+    }
 }
 
 pub(crate) async fn create(
@@ -147,7 +154,7 @@ pub(crate) async fn show(
     Queried(Wanted { stream, starting_after }): Queried<Wanted>,
 ) -> Result<Response, Problem> {
     let kept = server.kept(&caller, &id, "").await?;
-    let about = About { model: kept.served.program.to_string(), metadata: json!({}), ..About::default() };
+    let about = About::of(&kept);
     if stream.unwrap_or(false) {
         let counted = server.limits.stream(&caller)?;
         let (hearing, started) = server.again(&caller, kept);
@@ -156,8 +163,7 @@ pub(crate) async fn show(
     let (standing, _) = server.residents.standing(&kept.served).await?;
     if kept.answer.ended.is_none() && kept.is_last && standing.state == Stands::Speaking {
         let said = server.answers.so_far(&kept.served.session, kept.answer.began).unwrap_or_default();
-        let created = kept.answer.created.0 / 1_000;
-        let started = Started { began: kept.answer.began, served: kept.served, created };
+        let started = started(&kept.answer, &kept.served);
         return Ok(Typed(response_of(&started, &about, &said, Status::Running)).into_response());
     }
     let (hearing, started) = server.again(&caller, kept);
@@ -170,7 +176,7 @@ pub(crate) async fn cancel(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let kept = server.kept(&caller, &id, "").await?;
-    let about = About { model: kept.served.program.to_string(), metadata: json!({}), ..About::default() };
+    let about = About::of(&kept);
     if kept.answer.ended.is_none() && kept.is_last {
         server.residents.deliver(&kept.served, &caller.name, Deed::Interrupt).await?;
     }
@@ -179,7 +185,7 @@ pub(crate) async fn cancel(
 }
 
 fn wrong(pointer: &str, what: &str, detail: &str) -> Problem {
-    Problem::bad(what, vec![Pointed { pointer: pointer.to_owned(), detail: detail.to_owned() }])
+    Problem::bad(what, vec![Pointed::new(pointer, detail)])
 }
 
 /// What the user says: a text, or items of which those that are messages count.
@@ -211,7 +217,7 @@ impl Server {
     /// The answer that a response's id means.
     async fn kept(&self, caller: &Caller, id: &str, pointer: &str) -> Result<KeptAnswer, Problem> {
         let none = || {
-            let at = vec![Pointed { pointer: pointer.to_owned(), detail: "ids are given by responses".to_owned() }];
+            let at = vec![Pointed::new(pointer, "ids are given by responses")];
             Problem::not_found(format!("there is no response {id:?} here; it may have been deleted with its session"))
                 .at(if pointer.is_empty() { Vec::new() } else { at })
         };

@@ -104,7 +104,7 @@ impl Conversation {
                         continue;
                     }
                 }
-                _ => errors.push(wrong(
+                _ => errors.push(Pointed::new(
                     format!("{pointer}/role"),
                     "a message is the user's or the assistant's; system, developer and tool have no effect",
                 )),
@@ -114,19 +114,17 @@ impl Conversation {
         match last {
             _ if !errors.is_empty() => {}
             Some((role, _)) if role == "user" => return Ok(conversation),
-            Some((_, pointer)) => {
-                errors.push(wrong(pointer, "the last message must be from the user: that is what the program answers"))
-            }
-            None => {
-                errors.push(wrong(String::new(), "there is no user message; add one: that is what the program answers"))
-            }
+            Some((_, pointer)) => errors.push(Pointed::new(
+                pointer,
+                "the last message must be from the user: that is what the program answers",
+            )),
+            None => errors.push(Pointed::new(
+                String::new(),
+                "there is no user message; add one: that is what the program answers",
+            )),
         }
         Err(Problem::bad("this conversation cannot be answered", errors))
     }
-}
-
-fn wrong(pointer: String, detail: &str) -> Pointed {
-    Pointed { pointer, detail: detail.to_owned() }
 }
 
 /// What this server adds to OpenAI's answers.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::host::coverage::{Line, Part, Totals, Tried, Way};
+use crate::host::coverage::{Line, Part, Way};
 use crate::serve::report::coverage::reported::Reported;
 
 /// All parts with their lines and triggers, and the totals.
@@ -10,7 +10,7 @@ pub fn json(reported: Reported<'_>) -> Json {
     let parts = reported.tests.parts();
     json!({
         "parts": parts.iter().map(|part| part_json(reported, part)).collect::<Vec<_>>(),
-        "totals": totals(reported.tests.totals()),
+        "totals": reported.tests.totals(),
     })
 }
 
@@ -30,7 +30,7 @@ fn part_json(reported: Reported<'_>, part: &Part) -> Json {
         "entered": part.n,
         "lines": part.lines.iter().map(line).collect::<Vec<_>>(),
         "triggers": part.triggers.iter().map(line_json).collect::<Vec<_>>(),
-        "totals": totals(part.totals()),
+        "totals": part.totals(),
     })
 }
 
@@ -42,16 +42,5 @@ fn line_json(line: &Line) -> Json {
         "line": line.at,
         "reached": line.n,
         "ways": line.ways.iter().map(named).collect::<Map<_, _>>(),
-    })
-}
-
-fn totals(totals: Totals) -> Json {
-    let told = |tried: Tried| json!({"reached": tried.reached, "all": tried.all});
-    json!({
-        "parts": told(totals.parts),
-        "lines": told(totals.lines),
-        "ways": told(totals.ways),
-        "triggers": told(totals.triggers),
-        "calls": told(totals.calls),
     })
 }

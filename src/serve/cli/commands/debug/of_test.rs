@@ -13,7 +13,7 @@ use crate::host::tasks;
 use crate::lang::files::test_file::TestFile;
 use crate::serve::cli::commands::test::checked::checked;
 use crate::serve::cli::commands::test::compare::{Compared, compare};
-use crate::serve::cli::machinery::beside::read;
+use crate::serve::cli::machinery::beside::read_by;
 use crate::serve::cli::machinery::test_session::{Begun, ChosenClassifier, Played, begin};
 use crate::serve::dap::{Launched, Subject};
 use crate::serve::report::TestVerdict;
@@ -25,10 +25,7 @@ pub(super) async fn launch_test(
     classifier: Option<&str>,
     environment: &Environment,
 ) -> Result<Launched, String> {
-    let text = read(path)?;
-    let mut sources = Sources::default();
-    let file = sources.add(path.display().to_string(), text.as_str());
-    let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, false))?;
+    let (test, sources) = read_by(path, false, TestFile::parse)?;
     let chosen = ChosenClassifier { id: classifier, environment };
     let mut begun = begin(path, &test, &chosen).await?;
     let heard = begun.hear();

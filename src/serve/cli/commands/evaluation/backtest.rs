@@ -18,10 +18,10 @@ use crate::host::stored::look_at_all;
 use crate::host::travel::{Point, Step};
 use crate::serve::cli::commands::run::load;
 use crate::serve::cli::commands::sessions::kept::waited;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, finish};
 use crate::serve::cli::machinery::output::Format;
 use crate::serve::cli::machinery::travel_text::step_text;
-use crate::serve::cli::machinery::world::{WorldArguments, journal_failure, launch_failure, sessions_place};
+use crate::serve::cli::machinery::world::{WorldArguments, launch_failure, sessions_place};
 use crate::serve::show::{merge, one_line};
 use crate::vm::protocol::Timestamp;
 
@@ -108,13 +108,10 @@ pub(crate) fn backtest(console: &Console, arguments: &BacktestArguments) -> Resu
         if since.is_some_and(|since| began < since) {
             return Ok(Looked::Earlier);
         }
-        Ok(match backtest.is_of(&records)? {
-            true => Looked::Fate(began, backtest.fate(&records)?),
-            false => Looked::Other,
-        })
+        Ok(if backtest.is_of(&records)? { Looked::Fate(began, backtest.fate(&records)?) } else { Looked::Other })
     };
     let mut findings = Findings::default();
-    for (session, looked) in waited(look_at_all(&place, look))?.map_err(journal_failure)? {
+    for (session, looked) in waited(look_at_all(&place, look))?? {
         match looked {
             Ok(Looked::Fate(began, fate)) => findings.found.push(Found { session, began, fate }),
             Ok(Looked::Other) => findings.n_others += 1,
@@ -137,11 +134,10 @@ pub(crate) fn backtest(console: &Console, arguments: &BacktestArguments) -> Resu
     findings.found.sort_by_key(|found| found.began);
     let n_left_out = findings.found.len().saturating_sub(arguments.limit.unwrap_or(usize::MAX));
     findings.found.drain(..n_left_out);
-    put(&match arguments.format {
+    finish(&match arguments.format {
         Format::Text => clean(&text(&findings)),
         Format::Json => format!("{}\n", to_json(&findings)),
-    })?;
-    Ok(Exit::Finished)
+    })
 }
 
 /// The text to test, and what it can call.

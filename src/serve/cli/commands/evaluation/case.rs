@@ -12,9 +12,9 @@ use crate::host::eval::schedule::Attempt;
 use crate::host::eval::user::{self, ENDING as USER, Ended, Invalid};
 use crate::host::events::PublicBody;
 use crate::host::launch::{Choices, Launch, Workshop};
+use crate::host::llm::Llm;
 use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::script::{Repeat, Script, ScriptEntry};
-use crate::host::llm::{Llm, ModelKind};
 use crate::host::summary::Summary;
 use crate::host::text::text_hash;
 use crate::host::travel::Run;
@@ -23,7 +23,7 @@ use crate::lang::files::test_file::{ExpectedOutcome, TestFile, TestStepKind};
 use crate::lang::kind::TEST;
 use crate::serve::cli::commands::test::checked::{asks_judge, checked};
 use crate::serve::cli::commands::test::compare::{Compared, compare};
-use crate::serve::cli::machinery::beside::read;
+use crate::serve::cli::machinery::beside::{read, read_by};
 use crate::serve::cli::machinery::company::Company;
 use crate::serve::cli::machinery::rules_file::RULES;
 use crate::serve::cli::machinery::test_session::play_with;
@@ -81,14 +81,11 @@ impl Case {
         if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             return Err(format!("{name}: this is not a case; the names of cases end in {}", ENDINGS.join(" or ")));
         }
-        let text = read(path)?;
-        let hash = text_hash([("", text.as_str())]);
+        let hash = text_hash([("", read(path)?.as_str())]);
         let kind = if name.ends_with(USER) {
             CaseKind::User(Box::new(UserCase::read(path, color)?))
         } else {
-            let mut sources = Sources::default();
-            let file = sources.add(name.as_str(), text.as_str());
-            let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
+            let (test, sources) = read_by(path, color, TestFile::parse)?;
             CaseKind::Conversation(Box::new(test), sources)
         };
         Ok(Case { path: path.to_owned(), hash, kind })
@@ -159,9 +156,8 @@ impl Case {
                     (false, _) => Verdict::Failed,
                 };
                 undecided.iter().for_each(|case| why.push_str(&case.text));
-                let is_live = played.model == ModelKind::Live;
-                let rule = broken_rule(&checked.verified, &sources);
-                let attempt = attempt(played.run.as_ref(), &played.summary, is_live, (verdict, why, rule));
+                let came = (verdict, why, broken_rule(&checked.verified, &sources));
+                let attempt = attempt(played.run.as_ref(), &played.summary, played.is_live, came);
                 Ok(Attempt { cost_of_others: checked.cost_of_judge, ..attempt })
             }
             CaseKind::User(user) => self.play_user(user, cast).await,

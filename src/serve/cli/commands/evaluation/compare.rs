@@ -11,12 +11,10 @@ use serde_json::{Value, json};
 use crate::host::eval::compare::{ComparedCase, Comparison};
 use crate::host::eval::measured::{Measured, Verdict};
 use crate::host::eval::part::Part;
-use crate::host::stats::{Difference, Judgement, MIN_TO_DECIDE, Ratio, Tally, pass_all, score};
+use crate::host::stats::{Difference, Judgement, MIN_TO_DECIDE, Ratio, pass_all, score};
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
 use crate::serve::cli::commands::evaluation::side::{Side, Wanted};
-use crate::serve::cli::commands::evaluation::words::{
-    self, chance, heading, interval_json, maybe, number, score_json, spread,
-};
+use crate::serve::cli::commands::evaluation::words::{self, chance, heading, maybe, number, spread};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::output::{Format, table};
@@ -78,7 +76,7 @@ pub(crate) fn compare(console: &Console, arguments: &CompareArguments) -> Result
     };
     let [a, b] = &measured;
     let seed = arguments.measure.seed;
-    let comparison = Comparison::new(a, b, seed).map_err(|error| Failure::wrong(error.to_string()))?;
+    let comparison = Comparison::new(a, b, seed).map_err(Failure::wrong)?;
     let told = Told { arguments, a, b, comparison: &comparison, spent };
     put(&match arguments.format {
         Format::Text => told.report(),
@@ -178,7 +176,7 @@ impl Told<'_> {
         for (name, ratio) in [("cost", comparison.cost), ("time", comparison.time)] {
             rows.extend(ratio.map(|ratio| [name.to_owned(), String::new(), String::new(), ratio_text(&ratio)]));
         }
-        text.push_str(&table(&rows));
+        text.push_str(&table(rows));
         if let (Some(margin), Some(passes)) = (self.arguments.margin, self.passes()) {
             let _ = writeln!(text, "margin {}: {}", number(margin), if passes { "passed" } else { "not passed" });
         }
@@ -210,22 +208,10 @@ impl Told<'_> {
                 "k": side.k,
                 "not_run": side.n_missing,
                 "invalid": side.n_invalid(),
-                "pass^1": score_json(score(&side.tallies())),
+                "pass^1": score(&side.tallies()),
                 "pass^k": pass_all(&side.tallies(), self.k() as usize),
                 "idle": side.n_idle(),
             })
-        };
-        let difference = comparison.difference.map(|difference| {
-            json!({
-                "cases": difference.n_cases,
-                "mean": difference.mean,
-                "interval": interval_json(difference.interval),
-                "p": difference.p,
-                "detectable": difference.detectable,
-            })
-        });
-        let ratio = |ratio: Option<Ratio>| {
-            ratio.map(|ratio| json!({ "ratio": ratio.ratio, "interval": interval_json(ratio.interval) }))
         };
         json!({
             "k": self.k(),
@@ -233,12 +219,12 @@ impl Told<'_> {
             "spent": self.spent,
             "a": side(&self.arguments.a, a),
             "b": side(&self.arguments.b, b),
-            "difference": difference,
+            "difference": comparison.difference,
             "judgement": self.judgement().map(|judgement| judgement.to_string()),
             "margin": self.margin(),
             "passes": self.passes(),
-            "cost": ratio(comparison.cost),
-            "time": ratio(comparison.time),
+            "cost": comparison.cost,
+            "time": comparison.time,
             "cases": comparison.cases.iter().map(case_json).collect::<Vec<_>>(),
         })
     }
@@ -299,7 +285,6 @@ fn next_text(part: &Part) -> &str {
 }
 
 fn case_json(case: &ComparedCase) -> Value {
-    let tally = |tally: Tally| json!({ "passed": tally.n_passed(), "valid": tally.n_valid() });
     let part = case.part.as_ref().map(|part| {
         json!({
             "after": part.after,
@@ -310,5 +295,5 @@ fn case_json(case: &ComparedCase) -> Value {
             "p": part.p,
         })
     });
-    json!({ "case": case.case, "a": tally(case.a), "b": tally(case.b), "part": part })
+    json!({ "case": case.case, "a": case.a, "b": case.b, "part": part })
 }

@@ -14,7 +14,7 @@ use crate::serve::cli::commands::sessions::kept::waited;
 use crate::serve::cli::commands::test::{TestArguments, find_tests, run_file};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::coverage::{Gathered, has_name_of, percent_text, text};
-use crate::serve::cli::machinery::world::{journal_failure, sessions_place};
+use crate::serve::cli::machinery::world::sessions_place;
 use crate::serve::report::TestVerdict;
 use crate::serve::report::coverage::{Reported, html, json, lcov};
 
@@ -102,7 +102,7 @@ fn of_sessions(console: &Console, arguments: &CoverageArguments, gathered: &Gath
     };
     let mut coverage = Coverage::default();
     let mut n_sessions = 0;
-    for (session, looked) in waited(look_at_all(&place, look))?.map_err(journal_failure)? {
+    for (session, looked) in waited(look_at_all(&place, look))?? {
         match looked {
             Ok(found) => {
                 n_sessions += usize::from(!found.is_empty());

@@ -10,7 +10,7 @@ use crate::host::eval::measured::{ENDING, Measured, MeasuredCase, Trial, Verdict
 use crate::host::stats::{pass_all, pass_at, score};
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
 use crate::serve::cli::commands::evaluation::side::{Side, Text};
-use crate::serve::cli::commands::evaluation::words::{self, heading, maybe, score_json};
+use crate::serve::cli::commands::evaluation::words::{self, heading, maybe};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::machinery::output::{Format, table, write_whole};
@@ -76,7 +76,7 @@ fn report(measured: &Measured, spent: Option<f64>) -> String {
         rows.push([format!("pass^{k}"), maybe(pass_all(&tallies, k as usize))]);
         rows.push([format!("pass@{k}"), maybe(pass_at(&tallies, k as usize))]);
     }
-    text.push_str(&table(&rows));
+    text.push_str(&table(rows));
     let _ = writeln!(text, "{} of {} pass when nothing is done", measured.n_idle(), tallies.len());
     for (case, tally) in measured.cases.iter().zip(&tallies) {
         if tally.n_passed() == case.trials.len() {
@@ -126,7 +126,7 @@ fn to_json(measured: &Measured, spent: Option<f64>) -> Value {
         "not_run": measured.n_missing,
         "invalid": measured.n_invalid(),
         "spent": spent,
-        "pass^1": score_json(score(&tallies)),
+        "pass^1": score(&tallies),
         "pass^k": pass_all(&tallies, k as usize),
         "pass@k": pass_at(&tallies, k as usize),
         "idle": measured.n_idle(),

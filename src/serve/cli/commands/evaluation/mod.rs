@@ -1,23 +1,14 @@
 //! Commands that measure programs.
 
 mod backtest;
-
 mod case;
-
 mod compare;
-
 mod coverage;
-
 mod eval;
-
 mod measure;
-
 mod mutants;
-
 mod side;
-
 mod watch;
-
 mod words;
 
 pub(super) use self::backtest::{BacktestArguments, backtest};

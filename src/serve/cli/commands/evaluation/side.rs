@@ -59,7 +59,7 @@ impl Wanted {
             return Ok(Wanted::Play(Text::Revision(revision.to_owned())));
         }
         if text.ends_with(ENDING) {
-            let measured = Measured::read(Path::new(text)).map_err(|error| Failure::wrong(error.to_string()))?;
+            let measured = Measured::read(Path::new(text)).map_err(Failure::wrong)?;
             return Ok(Wanted::Measured(Box::new(measured)));
         }
         if is_model_id(text) {
@@ -104,7 +104,7 @@ impl Side {
             }
             Text::Revision(name) => {
                 let read = Revision::read(name, own.iter().map(PathBuf::as_path), &workshop.secrets).await;
-                let read = read.map_err(|error| Failure::wrong(error.to_string()))?;
+                let read = read.map_err(Failure::wrong)?;
                 paths = own.iter().filter_map(|path| read.program(path)).map(Path::to_owned).collect();
                 revision = Some(read);
             }
@@ -117,7 +117,6 @@ impl Side {
 
     /// Looks at the programs, each once, and at who would reply to them.
     async fn look(&mut self, paths: Vec<PathBuf>, workshop: &Workshop, is_budgeted: bool) -> Result<(), Failure> {
-        let wrong = |error: &dyn std::fmt::Display| Failure::wrong(error.to_string());
         let launch = Launch::new(workshop.clone(), Choices { model: self.model.clone(), ..Choices::default() });
         let mut models: Vec<String> = Vec::new();
         for path in paths {
@@ -126,9 +125,9 @@ impl Side {
                 continue;
             }
             let tools = KnownTools { are_more: true, ..KnownTools::default() };
-            let (text, loaded) = load_files_with(std::slice::from_ref(&path), tools, self.changed.as_deref())
-                .map_err(|error| wrong(&error))?;
-            let chosen = launch.choose_model(&path, &loaded.program.settings).await.map_err(|error| wrong(&error))?;
+            let (text, loaded) =
+                load_files_with(std::slice::from_ref(&path), tools, self.changed.as_deref()).map_err(Failure::wrong)?;
+            let chosen = launch.choose_model(&path, &loaded.program.settings).await.map_err(Failure::wrong)?;
             let model = chosen.config.model().0;
             if chosen.config.search == Search::OnTerminal {
                 return Err(Failure::wrong(

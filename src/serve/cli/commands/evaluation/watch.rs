@@ -7,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::host::eval::schedule::Progress;
-use crate::serve::cli::commands::evaluation::words::money;
+use crate::serve::cli::commands::evaluation::words::besides;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 
 /// From then on it is shown, and so often anew.
@@ -55,14 +55,8 @@ pub(super) async fn watched<T>(
 /// `37 of 240 runs, 3 not passed, 1 invalid, 0.41 spent`.
 fn line(progress: &Progress) -> String {
     let (n_done, n_planned) = progress.n_done();
-    let mut line = format!("{n_done} of {n_planned} runs");
-    for (n, what) in [(progress.n_failed(), "not passed"), (progress.n_invalid(), "invalid")] {
-        if n > 0 {
-            line.push_str(&format!(", {n} {what}"));
-        }
-    }
-    line.extend(progress.spent().map(|spent| format!(", {} spent", money(spent))));
-    line
+    let counts = [(progress.n_failed(), "not passed"), (progress.n_invalid(), "invalid")];
+    format!("{n_done} of {n_planned} runs{}", besides(counts, progress.spent()))
 }
 
 fn wipe(console: &Console, n_shown: &mut usize) {

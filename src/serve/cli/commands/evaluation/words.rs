@@ -1,7 +1,5 @@
 //! Numbers as `eval` and `compare` show them.
 
-use serde_json::{Value, json};
-
 use crate::host::stats::{Interval, Score};
 use crate::serve::cli::machinery::console::count;
 
@@ -40,22 +38,11 @@ pub(super) fn chance(p: f64) -> String {
 
 /// `24 cases × 10, 3 invalid, 1.92 spent`.
 pub(super) fn heading(n_cases: usize, k: &str, n_missing: usize, n_invalid: usize, spent: Option<f64>) -> String {
-    let mut heading = format!("{} × {k}", count(n_cases, "case"));
-    for (n, what) in [(n_missing, "not run"), (n_invalid, "invalid")] {
-        if n > 0 {
-            heading.push_str(&format!(", {n} {what}"));
-        }
-    }
-    heading.extend(spent.map(|spent| format!(", {} spent", money(spent))));
-    heading
+    format!("{} × {k}{}", count(n_cases, "case"), besides([(n_missing, "not run"), (n_invalid, "invalid")], spent))
 }
 
-/// An interval as JSON.
-pub(super) fn interval_json(interval: Option<Interval>) -> Value {
-    interval.map_or(Value::Null, |Interval { low, high }| json!([low, high]))
-}
-
-/// A score as JSON.
-pub(super) fn score_json(score: Option<Score>) -> Value {
-    score.map_or(Value::Null, |score| json!({ "mean": score.mean, "interval": interval_json(score.interval) }))
+/// `, 3 not passed, 0.41 spent`: what there is any of, and what was spent if that is known.
+pub(super) fn besides(counts: [(usize, &str); 2], spent: Option<f64>) -> String {
+    let counts = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
+    counts.chain(spent.map(|spent| format!(", {} spent", money(spent)))).collect()
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::host::documents::Index;
 use crate::host::documents::claims::{Kept, claims};
@@ -13,9 +13,10 @@ use crate::host::llm::ModelKind;
 use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
 use crate::host::text::{one_line, shorten};
-use crate::serve::cli::commands::index::options::{IndexFile, Server, count_of, embedder_of, failure};
+use crate::serve::cli::commands::index::options::{IndexFile, Server, embedder_of};
 use crate::serve::cli::commands::run::runtime;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
+use crate::serve::cli::machinery::beside::read;
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, finish, put};
 use crate::serve::cli::machinery::ending::tell_left_over;
 use crate::serve::cli::machinery::output::{Format, json_array};
 use crate::vm::protocol::Usage;
@@ -125,15 +126,13 @@ pub(super) struct EvalArguments {
 
 pub(super) fn search(console: &Console, arguments: &SearchArguments) -> Result<Exit, Failure> {
     let SearchArguments { question, file, top, by, explain, format, server } = arguments;
-    let mut index = Index::open(&file.index).map_err(failure)?;
+    let mut index = Index::open(&file.index)?;
     let embedder = by.embedder(console, &index, file, server)?;
     let vector = vector_of(console, embedder.as_ref(), question, by.vectors)?;
     let query = Query { text: question, by_words: !by.vectors, vector: vector.as_deref(), top: *top };
-    let hits = index.search(query).map_err(failure)?;
+    let hits = index.search(query)?;
     let text = match format {
-        Format::Json => {
-            json_array(&hits.iter().map(|hit| in_json(&index, question, hit, *explain)).collect::<Vec<_>>())
-        }
+        Format::Json => json_array(hits.iter().map(|hit| in_json(&index, question, hit, *explain))),
         Format::Text => {
             let hits = hits.iter().enumerate().map(|(place, hit)| in_text(&index, question, place + 1, hit, *explain));
             hits.collect()
@@ -165,13 +164,13 @@ fn vector_of(
 }
 
 // A public interface: fields are added, never changed or removed.
-fn in_json(index: &Index, question: &str, hit: &Hit, explain: bool) -> String {
+fn in_json(index: &Index, question: &str, hit: &Hit, explain: bool) -> Json {
     let mut told = json!(hit);
     if explain {
         told["why"] = json!(hit.why);
         told["why"]["words"] = json!(index.matched_words(question, hit));
     }
-    told.to_string()
+    told
 }
 
 fn in_text(index: &Index, question: &str, place: usize, hit: &Hit, explain: bool) -> String {
@@ -191,11 +190,10 @@ fn in_text(index: &Index, question: &str, place: usize, hit: &Hit, explain: bool
 }
 
 pub(super) fn show(arguments: &ShowArguments) -> Result<Exit, Failure> {
-    let index = Index::open(&arguments.file.index).map_err(failure)?;
-    let excerpt = index.read(&arguments.source, arguments.before, arguments.after).map_err(failure)?;
+    let index = Index::open(&arguments.file.index)?;
+    let excerpt = index.read(&arguments.source, arguments.before, arguments.after)?;
     let stale = if excerpt.stale { " (stale: the file has changed since)" } else { "" };
-    put(&clean(&format!("{}{stale}  {}\n\n{}\n", excerpt.source, excerpt.title, excerpt.content)))?;
-    Ok(Exit::Finished)
+    finish(&clean(&format!("{}{stale}  {}\n\n{}\n", excerpt.source, excerpt.title, excerpt.content)))
 }
 
 pub(super) fn facts(console: &Console, arguments: &FactsArguments) -> Result<Exit, Failure> {
@@ -204,10 +202,10 @@ pub(super) fn facts(console: &Console, arguments: &FactsArguments) -> Result<Exi
         return read_facts(console, model, file, server);
     }
     let question = question.as_deref().unwrap_or_default();
-    let mut index = Index::open(&file.index).map_err(failure)?;
+    let mut index = Index::open(&file.index)?;
     let embedder = embedder_of(console, &index, file, server, false)?;
     let vector = vector_of(console, embedder.as_ref(), question, false)?;
-    let facts = index.facts(question, vector.as_deref()).map_err(failure)?;
+    let facts = index.facts(question, vector.as_deref())?;
     let text = match format {
         Format::Json => format!("{:#}\n", json!(facts)),
         Format::Text => {
@@ -226,23 +224,23 @@ pub(super) fn facts(console: &Console, arguments: &FactsArguments) -> Result<Exi
 
 /// Has a model read all chunks that it has not read yet. What it said of each is kept at once.
 fn read_facts(console: &Console, model: &str, file: &IndexFile, server: &Server) -> Result<Exit, Failure> {
-    let mut index = Index::open_to_write(&file.index).map_err(failure)?;
+    let mut index = Index::open_to_write(&file.index)?;
     let runtime = runtime()?;
     let (llm, timeout) = server.model(console, &runtime, model, &file.index)?;
     if llm.kind() == ModelKind::Embedded {
         return Err(Failure::wrong("the embedded model cannot read documents; name another model, as in openai:NAME"));
     }
     let shown = index.shown();
-    let n_unasked = index.count_unasked(model).map_err(failure)?;
+    let n_unasked = index.count_unasked(model)?;
     console.remark(&format!("{shown}: {model} reads {}", count(n_unasked, "chunk")));
     let (mut all, mut n_unusable, mut tokens, mut unreachable) = (Kept::default(), 0, Usage::default(), None);
     let mut passage = None;
-    while let Some(next) = index.next_unasked(model, passage.as_ref()).map_err(failure)? {
+    while let Some(next) = index.next_unasked(model, passage.as_ref())? {
         let (said, usage) = runtime.block_on(claims(&*llm, timeout, &next));
         tokens += usage;
         match said {
             Ok(said) => {
-                let Kept { kept, dropped } = index.keep_claims(model, &next, &said).map_err(failure)?;
+                let Kept { kept, dropped } = index.keep_claims(model, &next, &said)?;
                 all = Kept { kept: all.kept + kept, dropped: all.dropped + dropped };
             }
             Err(NoAnswer::Unusable(_)) => n_unusable += 1,
@@ -254,7 +252,7 @@ fn read_facts(console: &Console, model: &str, file: &IndexFile, server: &Server)
         passage = Some(next);
     }
     let facts = count(all.kept, "new fact");
-    let tokens = count_of(tokens.prompt_tokens + tokens.completion_tokens, "token");
+    let tokens = count(tokens.prompt_tokens + tokens.completion_tokens, "token");
     console.remark(&format!("{facts}; {} dropped whose quote is not in the text; {tokens}", all.dropped));
     if n_unusable > 0 {
         let chunks = count(n_unusable, "chunk");
@@ -269,12 +267,11 @@ fn read_facts(console: &Console, model: &str, file: &IndexFile, server: &Server)
 
 pub(super) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit, Failure> {
     let EvalArguments { questions: path, file, by, format, server } = arguments;
-    let wrong = |cause: String| Failure::wrong(format!("{}: {cause}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|cause| wrong(format!("cannot read: {cause}; check the path")))?;
-    let questions = questions(&text).map_err(|cause| {
-        wrong(format!("{cause}; write {{\"query\": …, \"sources\": [\"docs/a.md:12-40\"]}} in each line"))
+    let questions = questions(&read(path).map_err(Failure::wrong)?).map_err(|cause| {
+        let next = "write {\"query\": …, \"sources\": [\"docs/a.md:12-40\"]} in each line";
+        Failure::wrong(format!("{}: {cause}; {next}", path.display()))
     })?;
-    let mut index = Index::open(&file.index).map_err(failure)?;
+    let mut index = Index::open(&file.index)?;
     let embedder = by.embedder(console, &index, file, server)?;
     let mut measure = Measure::default();
     for questions in questions.chunks(MAX_TEXTS) {
@@ -286,15 +283,14 @@ pub(super) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit,
         for (place, question) in questions.iter().enumerate() {
             let vector = vectors.get(place).map(|vector| &vector[..]);
             let query = Query { text: &question.query, by_words: !by.vectors, vector, top: TOP };
-            measure.add(question, &index.search(query).map_err(failure)?);
+            measure.add(question, &index.search(query)?);
         }
     }
-    put(&match format {
+    finish(&match format {
         // A public interface: fields are added, never changed or removed.
         Format::Json => format!("{:#}\n", json!(measure)),
         Format::Text => measured(&measure),
-    })?;
-    Ok(Exit::Finished)
+    })
 }
 
 fn measured(measure: &Measure) -> String {

@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::host::documents::write::{Update, can_add};
 use crate::host::documents::{Index, Status};
 use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
-use crate::serve::cli::commands::index::options::{IndexFile, Server, count_of, failure};
+use crate::serve::cli::commands::index::options::{IndexFile, Server};
 use crate::serve::cli::commands::run::runtime;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, finish};
 use crate::serve::cli::machinery::output::{Format, table};
 
 /// Files that cannot be read and are named, at most; the others are counted.
@@ -96,23 +96,23 @@ pub(super) struct ListArguments {
 pub(super) fn add(console: &Console, arguments: &AddArguments) -> Result<Exit, Failure> {
     let AddArguments { paths, file, include, embedding, server, telling } = arguments;
     // Before anything is written.
-    can_add(&file.index, paths, include).map_err(failure)?;
+    can_add(&file.index, paths, include)?;
     embedding.as_ref().map(|model| server.embedder(console, model, &file.index)).transpose()?;
-    let mut index = Index::create(&file.index).map_err(failure)?;
+    let mut index = Index::create(&file.index)?;
     if let Some(model) = embedding {
-        index.use_embedding(model, false).map_err(failure)?;
+        index.use_embedding(model, false)?;
     }
     server.extract_by(console, &mut index, &file.index)?;
-    let update = index.add(paths, include, &mut |news| tell(console, telling, news)).map_err(failure)?;
-    finish(console, index, &update, file, server, telling)
+    let update = index.add(paths, include, &mut |news| tell(console, telling, news))?;
+    end(console, index, &update, file, server, telling)
 }
 
 pub(super) fn refresh(console: &Console, arguments: &RefreshArguments) -> Result<Exit, Failure> {
     let RefreshArguments { file, server, telling } = arguments;
-    let mut index = Index::open_to_write(&file.index).map_err(failure)?;
+    let mut index = Index::open_to_write(&file.index)?;
     server.extract_by(console, &mut index, &file.index)?;
-    let update = index.refresh(&mut |news| tell(console, telling, news)).map_err(failure)?;
-    finish(console, index, &update, file, server, telling)
+    let update = index.refresh(&mut |news| tell(console, telling, news))?;
+    end(console, index, &update, file, server, telling)
 }
 
 fn tell(console: &Console, telling: &Telling, news: &str) {
@@ -122,7 +122,7 @@ fn tell(console: &Console, telling: &Telling, news: &str) {
 }
 
 /// Tells what came of an update, and makes the vectors that are missing.
-fn finish(
+fn end(
     console: &Console,
     mut index: Index,
     update: &Update,
@@ -144,7 +144,7 @@ fn finish(
          text, or larger than 10 MB), {} unreadable",
         unreadable.len()
     ));
-    if let Some(model) = index.embedding().map_err(failure)? {
+    if let Some(model) = index.embedding()? {
         let embedder = server.embedder(console, &model, &file.index)?;
         // What is added is found by words at once.
         if let Err(cause) = embed_all(console, &mut index, &embedder)? {
@@ -158,15 +158,15 @@ fn finish(
 
 pub(super) fn embed(console: &Console, arguments: &EmbedArguments) -> Result<Exit, Failure> {
     let EmbedArguments { file, again, embedding, server } = arguments;
-    let mut index = Index::open_to_write(&file.index).map_err(failure)?;
-    let Some(model) = embedding.clone().or(index.embedding().map_err(failure)?) else {
+    let mut index = Index::open_to_write(&file.index)?;
+    let Some(model) = embedding.clone().or(index.embedding()?) else {
         return Err(Failure::wrong(format!(
             "{}: it has no model for its vectors (index-model); name one, as in --embedding openai:nomic-embed-text",
             file.index.display()
         )));
     };
     let embedder = server.embedder(console, &model, &file.index)?;
-    index.use_embedding(&model, *again).map_err(failure)?;
+    index.use_embedding(&model, *again)?;
     embed_all(console, &mut index, &embedder)?.map_err(Failure::failed)?;
     Ok(Exit::Finished)
 }
@@ -176,7 +176,7 @@ fn embed_all(console: &Console, index: &mut Index, embedder: &Embedder) -> Resul
     let runtime = runtime()?;
     let mut n_made = 0;
     loop {
-        let chunks = index.without_vectors(MAX_TEXTS).map_err(failure)?;
+        let chunks = index.without_vectors(MAX_TEXTS)?;
         if chunks.is_empty() {
             break;
         }
@@ -186,7 +186,7 @@ fn embed_all(console: &Console, index: &mut Index, embedder: &Embedder) -> Resul
             Err(cause) => return Ok(Err(cause)),
         };
         let vectors: Vec<(i64, Vec<f32>)> = chunks.iter().map(|(chunk, _)| *chunk).zip(vectors).collect();
-        index.keep_vectors(&vectors).map_err(failure)?;
+        index.keep_vectors(&vectors)?;
         n_made += vectors.len();
     }
     console.remark(&format!("{} made", count(n_made, "vector")));
@@ -194,16 +194,16 @@ fn embed_all(console: &Console, index: &mut Index, embedder: &Embedder) -> Resul
 }
 
 pub(super) fn delete(console: &Console, arguments: &DeleteArguments) -> Result<Exit, Failure> {
-    let mut index = Index::open_to_write(&arguments.file.index).map_err(failure)?;
-    let n_removed = index.delete(&arguments.path).map_err(failure)?;
+    let mut index = Index::open_to_write(&arguments.file.index)?;
+    let n_removed = index.delete(&arguments.path)?;
     console.remark(&format!("{}: {} removed", index.shown(), count(n_removed, "document")));
     Ok(Exit::Finished)
 }
 
 pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Failure> {
-    let index = Index::open(&arguments.file.index).map_err(failure)?;
-    let status = index.status().map_err(failure)?;
-    let documents = index.documents().map_err(failure)?;
+    let index = Index::open(&arguments.file.index)?;
+    let status = index.status()?;
+    let documents = index.documents()?;
     let text = match arguments.format {
         Format::Json => {
             // A public interface: fields are added, never changed or removed.
@@ -213,19 +213,18 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Failure> {
         }
         Format::Text => {
             let rows = documents.iter().map(|document| {
-                let held = [count_of(document.chunks, "chunk"), count_of(document.facts, "fact")].join(", ");
+                let held = [count(document.chunks, "chunk"), count(document.facts, "fact")].join(", ");
                 [document.path.clone(), held, document.title.clone()]
             });
-            summary(&index.shown(), &status) + &table(&rows.collect::<Vec<_>>())
+            summary(&index.shown(), &status) + &table(rows)
         }
     };
-    put(&text)?;
-    Ok(Exit::Finished)
+    finish(&text)
 }
 
 fn summary(shown: &str, status: &Status) -> String {
     let Status { roots, documents, chunks, facts, embedding, vectors } = status;
-    let held = [count_of(*documents, "document"), count_of(*chunks, "chunk"), count_of(*facts, "fact")].join(", ");
+    let held = [count(*documents, "document"), count(*chunks, "chunk"), count(*facts, "fact")].join(", ");
     let mut text = format!("{shown}: {held}");
     if let Some(model) = embedding {
         let percent = vectors * 100 / (*chunks).max(1);

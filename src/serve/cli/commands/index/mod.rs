@@ -1,9 +1,7 @@
 //! `playhouse index`: documents that programs look into.
 
 mod find;
-
 mod keep;
-
 mod options;
 
 use clap::{Args, Subcommand};

@@ -12,7 +12,7 @@ use crate::host::llm::Llm;
 use crate::host::llm::embeddings::Embedder;
 use crate::host::resource::documents::DEFAULT_INDEX;
 use crate::lang::program::FrontMatter;
-use crate::serve::cli::machinery::console::{Console, Failure, count};
+use crate::serve::cli::machinery::console::{Console, Failure};
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
 
 /// Which index is meant.
@@ -80,7 +80,7 @@ pub(super) fn embedder_of(
     server: &Server,
     must: bool,
 ) -> Result<Option<Embedder>, Failure> {
-    match index.embedding().map_err(failure)? {
+    match index.embedding()? {
         Some(model) => server.embedder(console, &model, &file.index).map(Some),
         None if must => Err(Failure::wrong(format!(
             "{}: there are no vectors ({}); make them with `playhouse index embed --embedding openai:NAME`",
@@ -91,17 +91,15 @@ pub(super) fn embedder_of(
     }
 }
 
-/// Only what another process holds may go well the next time.
-pub(super) fn failure(error: IndexError) -> Failure {
-    match error.fault {
-        IndexFault::IndexLocked => Failure::failed(error.to_string()),
-        IndexFault::IndexMissing | IndexFault::IndexNewer | IndexFault::IndexModel | IndexFault::IndexUnreadable => {
-            Failure::wrong(error.to_string())
+impl From<IndexError> for Failure {
+    /// Only what another process holds may go well the next time.
+    fn from(error: IndexError) -> Failure {
+        match error.fault {
+            IndexFault::IndexLocked => Failure::failed(error),
+            IndexFault::IndexMissing
+            | IndexFault::IndexNewer
+            | IndexFault::IndexModel
+            | IndexFault::IndexUnreadable => Failure::wrong(error),
         }
     }
-}
-
-/// `3 chunks`, of what an index counts.
-pub(super) fn count_of(n: u64, what: &str) -> String {
-    count(usize::try_from(n).unwrap_or(usize::MAX), what)
 }

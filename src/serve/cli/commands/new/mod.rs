@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, finish};
 use crate::serve::cli::machinery::output::{answer, table};
 
 pub(crate) use self::templates::PLUGIN;
@@ -54,7 +54,7 @@ pub(crate) fn new(console: &Console, arguments: &NewArguments) -> Result<Exit, F
     }
     let shown = folder.display();
     let names: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
-    put(&format!(
+    finish(&format!(
         "{shown}: {}\n\nNext:\n  \
          cd {shown}\n  \
          playhouse run program.md               with a model that is there, or the one inside\n  \
@@ -62,21 +62,16 @@ pub(crate) fn new(console: &Console, arguments: &NewArguments) -> Result<Exit, F
          playhouse check --explain program.md   what is understood of it, line by line\n  \
          playhouse library                      ready-made playbooks to import\n",
         names.join(", ")
-    ))?;
-    Ok(Exit::Finished)
+    ))
 }
 
 /// Asks a person which template it shall be, until the answer is one of them; Enter alone takes the first.
 fn choose(console: &Console) -> Result<Template, Failure> {
     let all = Template::value_variants();
-    let rows: Vec<[String; 3]> = (1..)
-        .zip(all)
-        .map(|(number, template)| {
-            let (name, about) = template.named();
-            [format!("  {number}"), name, about]
-        })
-        .collect();
-    console.tell(&table(&rows));
+    console.tell(&table((1..).zip(all).map(|(number, template)| {
+        let (name, about) = template.named();
+        [format!("  {number}"), name, about]
+    })));
     loop {
         let Some(given) = answer(console, "Which one? A number or a name [1]:", "--template NAME")? else {
             return Err(Failure::failed("nothing was made"));

@@ -71,7 +71,7 @@ pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result
     let explained: Vec<String> = program.plans.iter().map(|plan| around.explain(plan, arguments.format)).collect();
     match arguments.format {
         Form::Outline | Form::Mermaid => put(&explained.join("\n"))?,
-        Form::Json => put(&json_array(&explained))?,
+        Form::Json => put(&json_array(explained))?,
     }
     loaded.diagnostics.retain(|found| found.severity == Severity::Error && !UNKNOWN.contains(&found.code));
     if loaded.diagnostics.is_empty() {

@@ -214,7 +214,7 @@ async fn ask(
         Err(GenerateError::Unusable { n_asked, problem, reply }) => {
             console.tell(&format!("{}\n\nthe last reply:\n", problem.trim_end()));
             console.tell(&format!("{}\n\n", clean(&shorten(&reply, SHOWN_REPLY))));
-            let times = count(usize::try_from(n_asked).unwrap_or(usize::MAX), "time");
+            let times = count(n_asked, "time");
             Err(Failure::failed(format!(
                 "there is no plan: the model was asked {times}, and no reply could be used; state the goal more \
                  exactly, name the tools it needs with --tools, raise --attempts, or choose another model with --model"

@@ -94,7 +94,7 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
         plugin.close().await;
         (outcome, plugin.last_words().await)
     });
-    let outcome = outcome.map_err(|error| Failure::failed(error.to_string()))?;
+    let outcome = outcome.map_err(Failure::failed)?;
     // An error may have it already: that the process has ended.
     let is_told = matches!(&outcome, ToolOutcome::Error(text) | ToolOutcome::Unavailable(text) if text.contains(&said));
     if !said.is_empty() && !is_told {
@@ -199,7 +199,7 @@ pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, c
         PluginError::Read { .. }
         | PluginError::NoPlugin { .. }
         | PluginError::Runtime { .. }
-        | PluginError::Setup { .. } => Failure::wrong(error.to_string()),
+        | PluginError::Setup { .. } => Failure::wrong(error),
     })?;
     for warning in &plugin.warnings {
         console.tell(&format!("{}\n", warning.trim_end()));

@@ -86,7 +86,7 @@ fn check(console: &Console, arguments: &CheckPluginArguments) -> Result<Exit, Fa
     match started {
         Ok(()) if arguments.start => console.tell("it starts\n"),
         Ok(()) => {}
-        Err(error) => return Err(Failure::failed(error.to_string())),
+        Err(error) => return Err(Failure::failed(error)),
     }
     Ok(Exit::Finished)
 }

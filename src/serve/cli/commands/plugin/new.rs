@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::host::tool::plugin::identifier;
 use crate::serve::cli::commands::new::{PLUGIN, cannot_write, make_folder, write};
-use crate::serve::cli::machinery::console::{Exit, Failure, put};
+use crate::serve::cli::machinery::console::{Exit, Failure, finish};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,11 +55,10 @@ pub(crate) fn new(arguments: &NewPluginArguments) -> Result<Exit, Failure> {
     std::fs::create_dir(&inside).map_err(|cause| cannot_write(&inside, &cause))?;
     write(&inside.join("config.yaml"), &config)?;
     write(&folder.join(file), text)?;
-    put(&format!(
+    finish(&format!(
         "{shown}: .config/config.yaml, {file}\n\nNext:\n  \
          playhouse plugin check {shown} --start   what is understood of it, and whether it starts\n  \
          playhouse plugin call {shown} {call}\n\n\
          A program beside it uses it by its front matter, `plugins: {{{name}: {shown}}}`.\n"
-    ))?;
-    Ok(Exit::Finished)
+    ))
 }

@@ -20,11 +20,10 @@ use crate::host::stored::look_at;
 use crate::host::travel::Run;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
-use crate::serve::cli::machinery::beside::load_beside;
+use crate::serve::cli::machinery::beside::{load_beside, read};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::output::Format;
 use crate::serve::cli::machinery::rules_file::RulesFile;
-use crate::serve::cli::machinery::world::journal_failure;
 use crate::span::Sources;
 
 /// Of sessions that cannot be read this part may be there, one in so many: else too little is known.
@@ -116,8 +115,7 @@ pub(super) fn check(console: &Console, kept: &Kept, arguments: &CheckArguments) 
 /// The rules of a file, and the name of their program's file.
 fn read_rules(path: &Path, color: bool) -> Result<(Checks, String), Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|cause| Failure::wrong(format!("{name}: cannot read: {cause}; check the path")))?;
+    let text = read(path).map_err(Failure::wrong)?;
     let mut sources = Sources::default();
     let file = sources.add(name.as_str(), text.as_str());
     let shown = |findings: Vec<_>| {
@@ -131,7 +129,7 @@ fn read_rules(path: &Path, color: bool) -> Result<(Checks, String), Failure> {
     let checks = Checks::new(rules, &loaded, &known, &mut read).map_err(&shown)?;
     let launch = Launch::new(Workshop::default(), Choices::default());
     let config = launch.configure(&[path.with_file_name(&program)], &loaded);
-    let config = config.map_err(|error| Failure::wrong(error.to_string()))?;
+    let config = config.map_err(Failure::wrong)?;
     Ok((checks.with_prices(config.session.prices.clone()), file_name(&program)))
 }
 
@@ -141,7 +139,7 @@ fn addresses(kept: &Kept, ids: &[String], program: &str) -> Result<(Vec<Address>
         return Ok((ids.iter().map(|id| kept.find(id)).collect::<Result<_, _>>()?, 0));
     }
     let store = kept.place.store();
-    let mut listed = waited(store.list())?.map_err(journal_failure)?;
+    let mut listed = waited(store.list())??;
     let n_all = listed.len();
     listed.retain(|Listed { known, .. }| known.as_ref().is_none_or(|known| file_name(&known.program) == program));
     let n_others = n_all - listed.len();

@@ -7,7 +7,6 @@ use crate::host::journal::address::Address;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count};
 use crate::serve::cli::machinery::output::agree;
-use crate::serve::cli::machinery::world::journal_failure;
 
 #[derive(Args)]
 pub(crate) struct DeleteArguments {
@@ -34,7 +33,7 @@ pub(crate) fn delete(console: &Console, kept: &Kept, arguments: &DeleteArguments
             return Err(Failure::wrong(format!("there is no session {id}; did you mean {}?", address.session())));
         }
         if let Some(process) = waited(address.holder())? {
-            return Err(journal_failure(JournalError::held(address.location(), process)));
+            return Err(JournalError::held(address.location(), process).into());
         }
     }
     if !arguments.yes {
@@ -47,7 +46,7 @@ pub(crate) fn delete(console: &Console, kept: &Kept, arguments: &DeleteArguments
         agree(console, &question, "--yes", "nothing was deleted")?;
     }
     for (id, address) in ids.iter().zip(&addresses) {
-        waited(address.delete())?.map_err(journal_failure)?;
+        waited(address.delete())??;
         console.remark(&format!("deleted session {id}"));
     }
     Ok(Exit::Finished)

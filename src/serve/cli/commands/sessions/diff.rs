@@ -6,10 +6,9 @@ use crate::host::journal::record::Begun;
 use crate::host::travel::{self, Difference, VariableDifference};
 use crate::serve::cli::commands::sessions::kept::Kept;
 use crate::serve::cli::commands::sessions::travel::timeline;
-use crate::serve::cli::machinery::console::{Exit, Failure, count, put};
+use crate::serve::cli::machinery::console::{Exit, Failure, count, finish};
 use crate::serve::cli::machinery::output::Format;
 use crate::serve::cli::machinery::travel_text::step_text;
-use crate::serve::cli::machinery::world::session_failure;
 use crate::serve::show::past::difference_json;
 use crate::serve::show::short_value;
 use clap::Args;
@@ -28,14 +27,12 @@ pub(crate) struct DiffArguments {
 /// How two sessions differ.
 pub(crate) fn diff(kept: &Kept, arguments: &DiffArguments) -> Result<Exit, Failure> {
     let sides = [timeline(kept, &arguments.a)?, timeline(kept, &arguments.b)?];
-    let difference = travel::diff(&sides[0], &sides[1]).map_err(session_failure)?;
-    let begun = |index: usize| sides[index].begun().map_err(session_failure);
-    let begun = [begun(0)?, begun(1)?];
-    put(&match arguments.format {
+    let difference = travel::diff(&sides[0], &sides[1])?;
+    let begun = [sides[0].begun()?, sides[1].begun()?];
+    finish(&match arguments.format {
         Format::Text => difference_text(begun, &difference),
         Format::Json => format!("{}\n", difference_json(begun.map(|begun| &*begun.session), &sides, &difference)),
-    })?;
-    Ok(Exit::Finished)
+    })
 }
 
 fn difference_text([a, b]: [&Begun; 2], difference: &Difference) -> String {

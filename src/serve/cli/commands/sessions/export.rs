@@ -25,9 +25,9 @@ use crate::serve::cli::commands::sessions::export_test::{TestExport, export_test
 use crate::serve::cli::commands::sessions::kept::{exists_already, local, opened, records, to_json, waited};
 use crate::serve::cli::commands::sessions::travel::at;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put_bytes};
-use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show;
 use crate::value::Value;
+use crate::value::markup::markdown_code;
 use crate::vm::protocol::{CallKind, SignalFate};
 
 /// A longer value is cut: the whole one is in `--format json`.
@@ -110,14 +110,14 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
             if output.is_none() && io::stdout().is_terminal() {
                 return Err(Failure::wrong("--format otlp is not text for a terminal; add --output FILE"));
             }
-            let pieces = waited(address.read_pieces())?.map_err(journal_failure)?;
-            let spans = spans_of(&pieces, arguments.with_messages).map_err(session_failure)?;
+            let pieces = waited(address.read_pieces())??;
+            let spans = spans_of(&pieces, arguments.with_messages)?;
             let service = console.environment.otel.service_name.as_deref();
             (encode(&spans, service, &console.secrets), pieces)
         }
         ExportFormat::Md | ExportFormat::Json | ExportFormat::Test => {
             let opened = opened(address)?;
-            let steps = travel::whole_history(&opened.records).map_err(session_failure)?;
+            let steps = travel::whole_history(&opened.records)?;
             let stored = waited(opened.describe(address))?;
             let text = if *format == ExportFormat::Md {
                 markdown(&opened, &stored, &steps)
@@ -151,7 +151,7 @@ fn write(path: &Path, text: &[u8], with_secrets_of: Option<&Vec<Record>>) -> Res
     };
     copy::make(path).map_err(failure)?;
     let written = match with_secrets_of {
-        Some(records) => copy::keep_secrets(path, records).map_err(journal_failure),
+        Some(records) => copy::keep_secrets(path, records).map_err(Failure::from),
         None => Ok(()),
     };
     written.and_then(|()| copy::fill(path, text).map_err(failure)).inspect_err(|_| copy::discard(path))
@@ -261,10 +261,5 @@ fn words_of(body: &PublicBody) -> Option<String> {
 
 /// A value as code, cut if it is long.
 fn short(value: &Value) -> String {
-    let text = cut(&value.to_json(), MAX_SHOWN);
-    // As many marks around it as no run of them inside has.
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let marks = "`".repeat(longest + 1);
-    let space = if longest > 0 { " " } else { "" };
-    format!("{marks}{space}{text}{space}{marks}")
+    markdown_code(&cut(&value.to_json(), MAX_SHOWN))
 }

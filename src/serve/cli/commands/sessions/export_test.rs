@@ -30,9 +30,8 @@ use crate::serve::cli::commands::test::record::{cassette_of, replay, reread};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::recorded_test::{path_of, take_with};
 use crate::serve::cli::machinery::session_test::{Unsaid, sections};
-use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, open_test, play};
+use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, Playing, open_test, play};
 use crate::serve::cli::machinery::travel_text::step_text;
-use crate::serve::cli::machinery::world::session_failure;
 use crate::value::{Map, Value};
 use crate::vm::dataflow::date;
 use crate::vm::protocol::settings::Settings;
@@ -60,7 +59,7 @@ pub(super) fn export_test(console: &Console, export: &TestExport<'_>) -> Result<
     }
     let mut records = records(address)?;
     if let Some(until) = until {
-        let seq = Timeline::new(records.clone()).map_err(session_failure)?.point_at(*until).seq;
+        let seq = Timeline::new(records.clone())?.point_at(*until).seq;
         records.truncate(usize::try_from(seq).unwrap_or(usize::MAX));
     }
     let chosen = ChosenClassifier { id: None, environment: &console.environment };
@@ -196,7 +195,8 @@ async fn record(
     launch.take = Some(take.clone());
     let secrets = launch.workshop.secrets.clone();
     let program = output.with_file_name(&test.program);
-    let (opened, _) = open_test(output, &program, None, test, launch).await.map_err(|error| error.to_string())?;
+    let playing = Playing { path: output, test, program: &program, instead: None };
+    let (opened, _) = open_test(playing, launch).await.map_err(|error| error.to_string())?;
     test.settings.extend(settings_beside(&opened.settings, &begun.settings));
     let around = &opened.world;
     let (llm, classifier) = (&*around.llm, &*around.classifier);

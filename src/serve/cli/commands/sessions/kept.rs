@@ -10,7 +10,6 @@ use crate::host::journal::record::Record;
 use crate::host::stored::{self, Opened, Stored as StoredSession, StoredState};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::Failure;
-use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::vm::protocol::Timestamp;
 
 /// Where the sessions are that a command is about.
@@ -28,12 +27,12 @@ pub(crate) fn waited<T: Send>(future: impl Future<Output = T> + Send) -> Result<
 
 /// A session that is kept, replayed.
 pub(crate) fn opened(address: &Address) -> Result<Opened, Failure> {
-    waited(stored::open(address))?.map_err(session_failure)
+    Ok(waited(stored::open(address))??)
 }
 
 /// Its records.
 pub(crate) fn records(address: &Address) -> Result<Vec<Record>, Failure> {
-    waited(address.read())?.map_err(journal_failure)
+    Ok(waited(address.read())??)
 }
 
 /// What is known of a session in `list --format json` and, with the view after it, in `show`. A public interface: fields

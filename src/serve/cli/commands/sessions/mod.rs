@@ -30,10 +30,10 @@ use crate::host::journal::address::{Address, Place};
 use crate::host::stored::{self, StoredState};
 use crate::host::why::history;
 use crate::serve::cli::commands::run::{Stored, resume};
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, finish, put};
 use crate::serve::cli::machinery::conversation::TalkArguments;
 use crate::serve::cli::machinery::output::{Format, json_array, table};
-use crate::serve::cli::machinery::world::{LiveArguments, journal_failure, session_failure, sessions_place};
+use crate::serve::cli::machinery::world::{LiveArguments, sessions_place};
 use crate::serve::show::{self, why};
 use crate::vm::protocol::Outcome;
 
@@ -161,7 +161,7 @@ impl Kept {
                     "there is no session {id}; `playhouse sessions list` shows all sessions"
                 ));
             }
-            journal_failure(error)
+            error.into()
         })
     }
 }
@@ -174,8 +174,7 @@ fn show(address: &Address, format: Format) -> Result<Exit, Failure> {
         let mut told = to_json(&stored);
         told["model"] = json!(opened.begun.model);
         show::merge(&mut told, show::to_json(&view, &show::state(&view)));
-        put(&format!("{told}\n"))?;
-        return Ok(Exit::Finished);
+        return finish(&format!("{told}\n"));
     }
     let mut text = format!("session {}: {}\n", address.session(), show::state(&view));
     text.push_str(&format!("program {}, model {}\n", opened.begun.roots.join(", "), opened.begun.model));
@@ -189,29 +188,24 @@ fn show(address: &Address, format: Format) -> Result<Exit, Failure> {
         None => {}
     }
     text.push_str(&show::all(&view, opened.replayed.machine.program()));
-    put(&text)?;
-    Ok(Exit::Finished)
+    finish(&text)
 }
 
 fn why(address: &Address, trigger: Option<&str>, format: Format) -> Result<Exit, Failure> {
     let records = records(address)?;
-    let history = history(&records).map_err(session_failure)?;
+    let history = history(&records)?;
     let zone = SystemClock.zone();
     let answer = match format {
         Format::Text => why::answer(&history, trigger, &zone),
         Format::Json => why::answer_json(&history, trigger, &zone),
     };
-    put(&answer.map_err(Failure::wrong)?)?;
-    Ok(Exit::Finished)
+    finish(&answer.map_err(Failure::wrong)?)
 }
 
 fn list(console: &Console, place: &Place, format: Format) -> Result<Exit, Failure> {
-    let stored = waited(stored::list(place))?.map_err(journal_failure)?;
+    let stored = waited(stored::list(place))??;
     match format {
-        Format::Json => {
-            let lines: Vec<String> = stored.iter().map(|session| to_json(session).to_string()).collect();
-            put(&json_array(&lines))?;
-        }
+        Format::Json => put(&json_array(stored.iter().map(to_json)))?,
         Format::Text if stored.is_empty() => console.tell(&format!("no sessions in {}\n", place.path().display())),
         Format::Text => {
             let head = ["ID", "STATE", "STARTED", "LAST EVENT", "PROGRAM"].map(str::to_owned);
@@ -221,7 +215,7 @@ fn list(console: &Console, place: &Place, format: Format) -> Result<Exit, Failur
                 let [started, last] = [session.started, session.last].map(|at| short(at).replace('T', " "));
                 [session.id.to_string(), session.state.name().to_owned(), started, last, session.program.to_string()]
             });
-            put(&table(&std::iter::once(head).chain(rows).collect::<Vec<_>>()))?;
+            put(&table(std::iter::once(head).chain(rows)))?;
         }
     }
     Ok(Exit::Finished)

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
 
-use crate::host::config::{Config, ConfigError, FileConfig};
+use crate::host::config::{Config, FileConfig};
 use crate::host::journal::record::Record;
 use crate::host::profile::{Measure, Node, Part, Profile, Row, Spent, Step};
 use crate::host::replay::begun_of;
 use crate::host::resource::prices::PriceTable;
 use crate::serve::cli::commands::sessions::kept::{Kept, waited};
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
-use crate::serve::cli::machinery::world::{journal_failure, session_failure};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, finish};
 use crate::serve::show::flame;
 use crate::value::markup::xml_text;
 
@@ -76,12 +75,12 @@ pub(crate) fn profile(console: &Console, kept: &Kept, arguments: &ProfileArgumen
     let measure = arguments.by.measure();
     let mut sessions = Vec::new();
     for id in &arguments.ids {
-        sessions.push(waited(kept.find(id)?.read_pieces())?.map_err(journal_failure)?);
+        sessions.push(waited(kept.find(id)?.read_pieces())??);
     }
     let prices = prices(arguments.config.as_deref(), sessions.first())?;
     let mut profile = Profile::default();
     for records in &sessions {
-        profile.add(records, &prices).map_err(session_failure)?;
+        profile.add(records, &prices)?;
     }
     check_prices(console, &profile, measure)?;
     let text = match arguments.format {
@@ -91,8 +90,7 @@ pub(crate) fn profile(console: &Console, kept: &Kept, arguments: &ProfileArgumen
         ProfileFormat::Html => html(&profile, measure),
         ProfileFormat::Json => format!("{}\n", object(&profile)),
     };
-    put(&text)?;
-    Ok(Exit::Finished)
+    finish(&text)
 }
 
 /// The prices of `--config`, else of the configuration that the session was begun with, if that is there.
@@ -100,10 +98,9 @@ fn prices(given: Option<&Path>, records: Option<&Vec<Record>>) -> Result<Arc<Pri
     let begun = records.and_then(|records| begun_of(records).ok()?.given.config.clone());
     let kept = begun.map(|path| PathBuf::from(&*path)).filter(|path| path.is_file());
     let Some(path) = given.map(Path::to_owned).or(kept) else { return Ok(Arc::default()) };
-    let wrong = |error: ConfigError| Failure::wrong(error.to_string());
-    let file = FileConfig::find(Some(&path), None).map_err(wrong)?;
+    let file = FileConfig::find(Some(&path), None).map_err(Failure::wrong)?;
     let config = Config::resolve(&Default::default(), &Default::default(), &file, &Default::default());
-    Ok(config.map_err(wrong)?.session.prices)
+    Ok(config.map_err(Failure::wrong)?.session.prices)
 }
 
 /// A cost of which something is not known is told as such, and one of which nothing is known is none.
@@ -124,8 +121,7 @@ fn check_prices(console: &Console, profile: &Profile, measure: Measure) -> Resul
 /// What there was in all, in words.
 fn summary(profile: &Profile) -> Vec<String> {
     let total = profile.root.total();
-    let n = |n: u64, what: &str| count(usize::try_from(n).unwrap_or(usize::MAX), what);
-    let mut lines = vec![format!("{}, {}", n(profile.n_sessions, "session"), n(profile.n_turns, "turn"))];
+    let mut lines = vec![format!("{}, {}", count(profile.n_sessions, "session"), count(profile.n_turns, "turn"))];
     lines.push(format!("prompt {} tokens, {}", total.prompt_tokens, cache_words(profile)));
     let of = |part| total_of(&profile.root, part);
     let mut reply = format!("reply {} tokens", total.completion_tokens);
@@ -278,40 +274,14 @@ fn html(profile: &Profile, measure: Measure) -> String {
 
 /// A public interface: fields are added, never changed or removed.
 fn object(profile: &Profile) -> Json {
-    let cache = &profile.cache;
     json!({
         "sessions": profile.n_sessions,
         "turns": profile.n_turns,
         "estimated": profile.is_estimated,
-        "total": spent_json(&profile.root.total()),
-        "cache": {
-            "prompt_tokens": cache.prompt_tokens,
-            "cached_tokens": cache.cached_tokens,
-            "possible_tokens": cache.possible_tokens,
-            "lost": cache.lost,
-        },
+        "total": profile.root.total(),
+        "cache": profile.cache,
         "unpriced": profile.unpriced,
-        "tree": profile.root.children.iter().map(node_json).collect::<Vec<_>>(),
-    })
-}
-
-fn node_json(node: &Node) -> Json {
-    let part: &'static str = node.part.into();
-    json!({
-        "part": part,
-        "name": node.name,
-        "spent": spent_json(&node.spent),
-        "below": node.children.iter().map(node_json).collect::<Vec<_>>(),
-    })
-}
-
-fn spent_json(spent: &Spent) -> Json {
-    json!({
-        "prompt_tokens": spent.prompt_tokens,
-        "cached_tokens": spent.cached_tokens,
-        "completion_tokens": spent.completion_tokens,
-        "ms": spent.ms,
-        "cost": spent.cost,
+        "tree": profile.root.children,
     })
 }
 

@@ -21,10 +21,9 @@ use crate::lang::program::Program;
 use crate::serve::cli::commands::run::{argument, load};
 use crate::serve::cli::commands::sessions::kept::{Kept, local, records, waited};
 use crate::serve::cli::machinery::changed::lines;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, finish, put};
 use crate::serve::cli::machinery::output::{Format, json_array};
 use crate::serve::cli::machinery::travel_text::{record_text, step_text};
-use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show;
 use crate::serve::show::past::step_json;
 use crate::serve::show::variables::{NoPlace, edits};
@@ -79,7 +78,7 @@ pub(super) fn at(text: &str) -> Result<At, String> {
 }
 
 pub(super) fn timeline(kept: &Kept, id: &str) -> Result<Timeline, Failure> {
-    Timeline::new(records(&kept.find(id)?)?).map_err(session_failure)
+    Ok(Timeline::new(records(&kept.find(id)?)?)?)
 }
 
 /// All that happened, or where the session stood.
@@ -95,16 +94,15 @@ pub(crate) fn replay(kept: &Kept, arguments: &ReplayArguments) -> Result<Exit, F
         (None, from, format) => listing(&timeline, from.unwrap_or(1), to, format)?,
         (Some(_), Some(from), Format::Json) => listing(&timeline, from, to, Format::Json)?,
     };
-    put(&text)?;
-    Ok(Exit::Finished)
+    finish(&text)
 }
 
 /// Record by record, with what each set off.
 fn listing(timeline: &Timeline, from: u64, to: Point, format: Format) -> Result<String, Failure> {
     let secrets = names_of(timeline.records());
     let first = Point::new(from, 0);
-    timeline.at(first).map_err(session_failure)?;
-    let steps = travel::steps(timeline, first, to).map_err(session_failure)?;
+    timeline.at(first)?;
+    let steps = travel::steps(timeline, first, to)?;
     let mut steps = steps.iter().peekable();
     let (mut lines, width) = (Vec::new(), to.to_string().len() + 1);
     for record in timeline.records().iter().filter(|record| (from..=to.seq).contains(&record.seq)) {
@@ -127,24 +125,24 @@ fn listing(timeline: &Timeline, from: u64, to: Point, format: Format) -> Result<
     }
     Ok(match format {
         Format::Text => lines.join("\n") + "\n",
-        Format::Json => json_array(&lines),
+        Format::Json => json_array(lines),
     })
 }
 
 /// What the move that led to a point did, if watchers are told of it.
 fn last_step(timeline: &Timeline, point: Point) -> Result<Option<Step>, Failure> {
     let Some(before) = point.directive.checked_sub(1) else { return Ok(None) };
-    let mut steps = travel::steps(timeline, Point::new(point.seq, before), point).map_err(session_failure)?;
+    let mut steps = travel::steps(timeline, Point::new(point.seq, before), point)?;
     Ok((!steps.is_empty()).then(|| steps.remove(0)))
 }
 
 fn moment_text(timeline: &Timeline, point: Point) -> Result<String, Failure> {
-    let moment = timeline.at(point).map_err(session_failure)?;
-    let (begun, view) = (timeline.begun().map_err(session_failure)?, moment.machine.view());
+    let moment = timeline.at(point)?;
+    let (begun, view) = (timeline.begun()?, moment.machine.view());
     let last = timeline.last_directive(point.seq).unwrap_or(0);
     let stands = match &moment.stop {
         Some(_) => show::state(&view),
-        None => format!("in the middle, after {} of {}", point.directive, count(last as usize, "move")),
+        None => format!("in the middle, after {} of {}", point.directive, count(last, "move")),
     };
     let mut text = format!("session {} at {point} (of {}): {stands}\n", begun.session, timeline.end());
     // Writing to a `String` can't fail.
@@ -160,13 +158,13 @@ fn moment_text(timeline: &Timeline, point: Point) -> Result<String, Failure> {
 }
 
 fn moment_json(timeline: &Timeline, point: Point) -> Result<String, Failure> {
-    let moment = timeline.at(point).map_err(session_failure)?;
+    let moment = timeline.at(point)?;
     let last = last_step(timeline, point)?;
     let view = moment.machine.view();
     let stands = if moment.stop.is_none() { "in the middle".to_owned() } else { show::state(&view) };
     // A public interface: fields are added, never changed or removed.
     let mut told = json!({
-        "session": timeline.begun().map_err(session_failure)?.session,
+        "session": timeline.begun()?.session,
         "point": point.to_string(),
         // The last point of the session.
         "end": timeline.end().to_string(),
@@ -182,7 +180,7 @@ fn moment_json(timeline: &Timeline, point: Point) -> Result<String, Failure> {
 pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) -> Result<Exit, Failure> {
     let timeline = timeline(kept, &arguments.id)?;
     let point = timeline.point_at(arguments.at);
-    let moment = timeline.at(point).map_err(session_failure)?;
+    let moment = timeline.at(point)?;
     if !can_go_on(&moment, !arguments.migrate.is_empty()) {
         return Err(Failure::wrong(format!(
             "session {} was over at {point}, so a fork would have nothing to do; `playhouse sessions replay {}` shows earlier \
@@ -206,12 +204,12 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
         Some(path) => Place::at(path),
         None => kept.place.beside(&id),
     };
-    let address = place.address(&id).map_err(journal_failure)?;
+    let address = place.address(&id)?;
     let changes = Changes {
         edits,
         records: migration(console, (moment.machine.program(), moment.machine.tools()), &arguments.migrate)?,
     };
-    let forked = travel::fork(&timeline, point, &changes, id.clone()).map_err(session_failure)?;
+    let forked = travel::fork(&timeline, point, &changes, id.clone())?;
     waited(write(&address, &forked.records))??;
     put(&format!("{id}\n"))?;
     let answers = match forked.records.len() - forked.n_kept {
@@ -250,7 +248,7 @@ fn migration(
 
 /// Writes a new journal.
 async fn write(address: &Address, records: &[Record]) -> Result<(), Failure> {
-    let mut journal = address.open().await.map_err(journal_failure)?;
+    let mut journal = address.open().await?;
     if journal.next_seq() > 1 {
         return Err(Failure::wrong(format!(
             "{}: the journal already holds a session; choose another --id, or another --output",
@@ -264,5 +262,5 @@ async fn write(address: &Address, records: &[Record]) -> Result<(), Failure> {
         // A part of a fork is a session that nobody wants. That it cannot be removed either is no news.
         let _ = address.delete().await;
     }
-    written.map_err(journal_failure)
+    Ok(written?)
 }

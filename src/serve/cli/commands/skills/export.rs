@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::diagnostic::Severity;
-use crate::host::launch::{Choices, Launch, LaunchError, find_entry};
+use crate::host::launch::find_entry;
 use crate::host::skills::export::{Exported, export as exported, kebab_case};
 use crate::lang::program::EntryId;
 use crate::lang::source::skill::{FILE_NAME, Skill};
 use crate::serve::cli::commands::new::{cannot_write, write};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
-use crate::serve::cli::machinery::output::n_of;
-use crate::serve::cli::machinery::world::{launch_failure, workshop};
+use crate::serve::cli::machinery::world::{launch_failure, whole_program};
 use crate::span::FileId;
 
 const EXAMPLES: &str = "\
@@ -44,15 +42,9 @@ pub(crate) struct ExportArguments {
 /// Writes the folder.
 pub(crate) fn export(console: &Console, arguments: &ExportArguments) -> Result<Exit, Failure> {
     let ExportArguments { program: file, playbook, out, tools, force } = arguments;
-    let launch = Launch::new(workshop(console), Choices { tools: tools.clone(), ..Choices::default() });
-    let failure = |error| launch_failure(console, error);
-    let (_, loaded) = launch.survey(std::slice::from_ref(file)).map_err(failure)?;
-    if n_of(&loaded.diagnostics, Severity::Error) > 0 {
-        let (findings, sources) = (loaded.diagnostics, loaded.program.sources);
-        return Err(failure(LaunchError::Program { findings, sources }));
-    }
-    let program = loaded.program;
-    let EntryId::Playbook(id) = find_entry(&program, playbook).map_err(failure)? else {
+    let program = whole_program(console, std::slice::from_ref(file), tools)?;
+    let entry = find_entry(&program, playbook).map_err(|error| launch_failure(console, error))?;
+    let EntryId::Playbook(id) = entry else {
         return Err(Failure::wrong(format!("--playbook: `{playbook}` is a plan; name a playbook")));
     };
     let playbook = program.playbook(id);

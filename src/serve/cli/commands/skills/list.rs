@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::host::config::FileConfig;
 use crate::host::skills::find::FoundSkill;
@@ -43,7 +43,7 @@ struct Listed<'f> {
 /// Writes the list.
 pub(crate) fn list(console: &Console, arguments: &ListArguments) -> Result<Exit, Failure> {
     let config = FileConfig::find(arguments.config.as_deref(), Some(Path::new("program.md")));
-    let budget = config.map_err(|error| Failure::wrong(error.to_string()))?.skills.budget;
+    let budget = config.map_err(Failure::wrong)?.skills.budget;
     let (_, trusted) = trusted(console)?;
     let found = places(console).find();
     let listed = found.skills.iter().map(|skill| {
@@ -52,8 +52,8 @@ pub(crate) fn list(console: &Console, arguments: &ListArguments) -> Result<Exit,
     });
     let listed: Vec<Listed<'_>> = listed.collect();
     match arguments.format {
-        Format::Json => put(&json_array(&listed.iter().map(Listed::to_json).collect::<Vec<_>>()))?,
-        Format::Text => put(&clean(&table(&listed.iter().map(Listed::row).collect::<Vec<_>>())))?,
+        Format::Json => put(&json_array(listed.iter().map(Listed::to_json)))?,
+        Format::Text => put(&clean(&table(listed.iter().map(Listed::row))))?,
     }
     for passed_over in &found.passed_over {
         console.warning(&clean(passed_over));
@@ -99,7 +99,7 @@ impl Listed<'_> {
     }
 
     /// A public interface: fields are added, never changed or removed.
-    fn to_json(&self) -> String {
+    fn to_json(&self) -> Json {
         let FoundSkill { name, description, folder, shadowed_by } = self.skill;
         let (standing, changes) = match &self.standing {
             Standing::Trusted => ("trusted", Vec::new()),
@@ -117,6 +117,5 @@ impl Listed<'_> {
             "mode": self.mode,
             "lines": self.n_lines,
         })
-        .to_string()
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::lang::source::skill::{FILE_NAME, Skill};
 use crate::serve::cli::commands::new::{make_folder, write};
-use crate::serve::cli::machinery::console::{Exit, Failure, put};
+use crate::serve::cli::machinery::console::{Exit, Failure, finish};
 use crate::span::FileId;
 
 const EXAMPLE: &str = "\
@@ -39,11 +39,10 @@ pub(crate) fn new(arguments: &NewSkillArguments) -> Result<Exit, Failure> {
     make_folder(folder)?;
     write(&folder.join(FILE_NAME), &text)?;
     write(&folder.join(TEST_FILE), &TEST.replace("{name}", &name))?;
-    put(&format!(
+    finish(&format!(
         "{shown}: {FILE_NAME}, {TEST_FILE}\n\nNext:\n  \
          playhouse check {shown}   what is understood of it\n  \
          playhouse test {shown}    its conversation, without a model\n  \
          playhouse run {shown}     with a model that is there, or the one inside\n"
-    ))?;
-    Ok(Exit::Finished)
+    ))
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::serve::cli::commands::skills::told::{folder_of, standing_told, trusted, whole};
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, finish, put};
 
 /// Shows how a skill is understood: its lines, commands and files, what it asks for, and whether you trust it
 #[derive(Args)]
@@ -19,6 +19,5 @@ pub(crate) fn show(console: &Console, arguments: &ShowArguments) -> Result<Exit,
     let (_, trusted) = trusted(console)?;
     let standing = trusted.standing(&folder);
     put(&whole(console, &folder)?)?;
-    put(&clean(&format!("  {}\n", standing_told(&standing))))?;
-    Ok(Exit::Finished)
+    finish(&clean(&format!("  {}\n", standing_told(&standing))))
 }

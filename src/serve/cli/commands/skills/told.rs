@@ -78,11 +78,13 @@ pub(super) fn places(console: &Console) -> Places {
 
 /// What is trusted, and where that is kept.
 pub(super) fn trusted(console: &Console) -> Result<(TrustFile, Trusted), Failure> {
-    let file = TrustFile::below(console.environment.state_home.as_deref()).map_err(trust_failure)?;
-    let trusted = file.read().map_err(trust_failure)?;
+    let file = TrustFile::below(console.environment.state_home.as_deref())?;
+    let trusted = file.read()?;
     Ok((file, trusted))
 }
 
-pub(super) fn trust_failure(error: TrustError) -> Failure {
-    Failure::wrong(error.to_string())
+impl From<TrustError> for Failure {
+    fn from(error: TrustError) -> Failure {
+        Failure::wrong(error)
+    }
 }

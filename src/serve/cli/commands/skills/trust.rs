@@ -7,7 +7,7 @@ use clap::Args;
 use crate::host::skills::find::below;
 use crate::host::skills::trust::{Contents, Standing};
 use crate::lang::source::skill::FILE_NAME;
-use crate::serve::cli::commands::skills::told::{folder_of, standing_told, trust_failure, trusted, whole};
+use crate::serve::cli::commands::skills::told::{folder_of, standing_told, trusted, whole};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::output::agree;
 
@@ -47,7 +47,7 @@ fn trust_one(console: &Console, folder: &Path, is_agreed: bool) -> Result<(), Fa
     let shown = folder.display();
     let (file, trusted) = trusted(console)?;
     // Before it is shown: what is changed while somebody reads is not trusted.
-    let contents = Contents::of(folder).map_err(trust_failure)?;
+    let contents = Contents::of(folder)?;
     let files = count(contents.n_files(), "file");
     match trusted.standing(folder) {
         Standing::Trusted => return put(&clean(&format!("{shown}: already trusted ({files})\n"))),
@@ -67,6 +67,6 @@ fn trust_one(console: &Console, folder: &Path, is_agreed: bool) -> Result<(), Fa
         let question = clean(&format!("trust {shown}/{FILE_NAME} and all files beside it ({files})?"));
         agree(console, &question, "--yes", "nothing was trusted")?;
     }
-    file.record(folder, contents).map_err(trust_failure)?;
+    file.record(folder, contents)?;
     put(&clean(&format!("{shown}: trusted ({files})\n")))
 }

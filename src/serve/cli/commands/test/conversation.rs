@@ -10,6 +10,7 @@ use crate::diagnostic::{Diagnostic, render};
 use crate::host::coverage::reached;
 use crate::host::judge::transcript::Transcript;
 use crate::lang::files::test_file::{TestFile, TestModel};
+use crate::serve::cli::machinery::beside::read;
 use crate::serve::cli::machinery::console::Failure;
 use crate::serve::cli::machinery::output::differences;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, play};
@@ -66,10 +67,10 @@ impl Reporting<'_> {
         options: Options<'_>,
         classifier: &ChosenClassifier<'_>,
     ) -> Result<(), Failure> {
-        let mut text = match std::fs::read_to_string(path) {
+        let mut text = match read(path) {
             Ok(text) => text,
-            Err(cause) => {
-                self.fail(&format!("{}: cannot read: {cause}; check the path", self.name));
+            Err(why) => {
+                self.fail(&why);
                 return Ok(());
             }
         };

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::options::Options;
-use crate::serve::cli::machinery::judge_tests::{JudgeOptions, run_judge_file};
+use crate::serve::cli::machinery::judge_tests::run_judge_file;
+use crate::serve::cli::machinery::scores::ScoreOptions;
 use crate::serve::cli::machinery::test_session::ChosenClassifier;
 use crate::serve::report::FileReport;
 
@@ -20,7 +21,7 @@ pub(super) async fn run_judged(path: &Path, options: Options<'_>, chosen: &Chose
         return FileReport::skipped(name, CASE, NO_JUDGE);
     }
     let Options { lenient, repeat, color, company, .. } = options;
-    let options = JudgeOptions { lenient, repeat, color };
+    let options = ScoreOptions { lenient, repeat, color };
     let judge = async || {
         let company = company.open(&chosen.launch(), path, false).await?;
         company.judge.ok_or_else(|| NO_JUDGE.trim_end().to_owned())

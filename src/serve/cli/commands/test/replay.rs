@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::checked::checked;
 use super::compare::{Compared, compare};
 use super::find::TestKind;
-use crate::diagnostic::render;
 use crate::host::config::{Environment, FileConfig};
 use crate::host::coverage::{Reached, reached};
 use crate::host::program::ProgramText;
 use crate::lang::files::test_file::TestFile;
 use crate::lang::files::trigger_table::PROMPTS;
 use crate::lang::program::Program;
+use crate::serve::cli::machinery::beside::read_by;
 use crate::serve::cli::machinery::coverage::reached_by_table;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Instead, configuration, play_instead};
 use crate::serve::cli::machinery::trigger_tests::{ReadTable, judge_table};
@@ -48,10 +48,9 @@ impl ReadTest {
 
     /// Reads a test. The error is for people.
     pub(crate) fn read(path: &Path, color: bool) -> Result<ReadTest, String> {
-        let is_table = TestKind::of(path) == TestKind::Table;
-        let kind = match is_table {
+        let kind = match TestKind::of(path) == TestKind::Table {
             true => ReadKind::Table(Box::new(ReadTable::read(path, color)?)),
-            false => ReadKind::Conversation(Box::new(read_test(path, color)?)),
+            false => ReadKind::Conversation(Box::new(read_by(path, color, TestFile::parse)?)),
         };
         Ok(ReadTest { path: path.to_owned(), kind })
     }
@@ -111,15 +110,4 @@ impl ReadTest {
             }
         }
     }
-}
-
-/// A conversation, and the text that its findings stand in. The error is for people.
-fn read_test(path: &Path, color: bool) -> Result<(TestFile, Sources), String> {
-    let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|cause| format!("{name}: cannot read: {cause}; check the path"))?;
-    let mut sources = Sources::default();
-    let file = sources.add(name.as_str(), text.as_str());
-    let test = TestFile::parse(file, &text).map_err(|findings| render(&findings, &sources, color))?;
-    Ok((test, sources))
 }

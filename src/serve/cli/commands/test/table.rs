@@ -6,8 +6,9 @@ use super::options::Options;
 use crate::lang::files::trigger_table::TriggerTable;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::coverage::reached_by_table;
+use crate::serve::cli::machinery::scores::ScoreOptions;
 use crate::serve::cli::machinery::test_session::ChosenClassifier;
-use crate::serve::cli::machinery::trigger_tests::{TableOptions, judge_table, run_table};
+use crate::serve::cli::machinery::trigger_tests::{judge_table, run_table};
 use crate::serve::report::FileReport;
 
 /// What the table as a whole is called in reports.
@@ -23,6 +24,6 @@ pub(super) async fn run_triggers(path: &Path, options: Options<'_>, chosen: &Cho
         }
         Ok(judged)
     };
-    let scored = run_table(path, TableOptions { lenient, repeat, color }, judge).await;
+    let scored = run_table(path, ScoreOptions { lenient, repeat, color }, judge).await;
     FileReport::scored(path.display().to_string(), CASE, scored)
 }

@@ -15,7 +15,7 @@ pub(crate) fn text(reported: Reported<'_>) -> String {
         let [lines, ways, triggers, calls] = [totals.lines, totals.ways, totals.triggers, totals.calls].map(cell);
         [format!("{}:{} {}", part.file, part.at, part.name), lines, ways, triggers, calls]
     };
-    let mut text = table(&std::iter::once(head).chain(parts.iter().map(row)).collect::<Vec<_>>());
+    let mut text = table(std::iter::once(head).chain(parts.iter().map(row)));
     let mut tell = |title: &str, told: Vec<String>| {
         if !told.is_empty() {
             let _ = write!(text, "\n{title}\n{}", told.concat());

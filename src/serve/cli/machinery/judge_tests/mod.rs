@@ -2,7 +2,7 @@
 
 mod run;
 
-pub use self::run::{JudgeOptions, run_judge_file};
+pub use self::run::run_judge_file;
 
 /// How the names of such files end.
 pub(crate) const ENDING: &str = ".judge.md";

@@ -2,31 +2,18 @@
 
 use std::path::Path;
 
-use crate::diagnostic::render;
 use crate::host::judge::transcript::Transcript;
 use crate::host::judge::{Grounds, Judge, Opinion};
 use crate::lang::files::judge_file::JudgeFile;
-use crate::serve::cli::machinery::beside::read;
-use crate::serve::cli::machinery::scores::{Counts, Noted, Said, score_lines};
+use crate::serve::cli::machinery::beside::read_by;
+use crate::serve::cli::machinery::scores::{Counts, Noted, Said, ScoreOptions, score_lines};
 use crate::serve::report::scored::Scored;
 use crate::serve::report::{Case, CaseReport, TestVerdict};
-use crate::span::Sources;
-
-/// How a file is run.
-#[derive(Clone, Copy, Debug)]
-pub struct JudgeOptions {
-    /// A statement that is not decided is not missed.
-    pub lenient: bool,
-    /// How often the statements are judged, at least once.
-    pub repeat: u32,
-    /// Findings are coloured.
-    pub color: bool,
-}
 
 /// Runs the file at `path`. `judge` gives a judge that has said nothing yet, or says why there is none.
 pub async fn run_judge_file(
     path: &Path,
-    options: JudgeOptions,
+    options: ScoreOptions,
     judge: impl AsyncFn() -> Result<Judge, String>,
 ) -> Scored {
     let name = path.display().to_string();
@@ -36,13 +23,10 @@ pub async fn run_judge_file(
 async fn try_run(
     path: &Path,
     name: &str,
-    options: JudgeOptions,
+    options: ScoreOptions,
     judge: impl AsyncFn() -> Result<Judge, String>,
 ) -> Result<Scored, String> {
-    let text = read(path)?;
-    let mut sources = Sources::default();
-    let file = sources.add(name, text.as_str());
-    let file = JudgeFile::parse(file, &text).map_err(|found| render(&found, &sources, options.color))?;
+    let (file, _) = read_by(path, options.color, JudgeFile::parse)?;
     let judged = judge_all(&file, &judge().await?).await;
     let scored = report(name, &file, &judged, options.lenient);
     for round in 2..=options.repeat {

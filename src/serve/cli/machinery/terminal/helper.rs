@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use rustyline::completion::{Candidate, Completer};
+use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
@@ -28,19 +28,6 @@ impl LineHelper {
     }
 }
 
-/// A completion and how it is listed.
-pub(crate) struct Completion(String);
-
-impl Candidate for Completion {
-    fn display(&self) -> &str {
-        self.0.trim_end()
-    }
-
-    fn replacement(&self) -> &str {
-        &self.0
-    }
-}
-
 /// The completions of what stands before the cursor, and where they begin.
 fn completions(before: &str, names: &Names) -> (usize, Vec<String>) {
     if !before.starts_with('/') {
@@ -62,11 +49,12 @@ fn completions(before: &str, names: &Names) -> (usize, Vec<String>) {
 }
 
 impl Completer for LineHelper {
-    type Candidate = Completion;
+    type Candidate = Pair;
 
-    fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Completion>)> {
+    fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
         let (start, found) = completions(line.get(..pos).unwrap_or(""), &self.names);
-        Ok((start, found.into_iter().map(Completion).collect()))
+        let pair = |replacement: String| Pair { display: replacement.trim_end().to_owned(), replacement };
+        Ok((start, found.into_iter().map(pair).collect()))
     }
 }
 

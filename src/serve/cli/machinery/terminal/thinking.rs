@@ -153,10 +153,7 @@ impl Thinking {
             (Some(name), 0) => format!("calling {}", short(name)),
             (Some(name), n) => format!("calling {} and {n} more", short(name)),
         };
-        match elapsed < COUNTED_FROM {
-            true => what,
-            false => format!("{what}, {} s", elapsed.as_secs()),
-        }
+        if elapsed < COUNTED_FROM { what } else { format!("{what}, {} s", elapsed.as_secs()) }
     }
 }
 

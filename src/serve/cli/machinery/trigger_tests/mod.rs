@@ -15,8 +15,8 @@ mod score;
 
 pub use crate::serve::cli::machinery::trigger_tests::judge::judge;
 pub(crate) use crate::serve::cli::machinery::trigger_tests::prompts::{is_of_prompts, parse};
+pub use crate::serve::cli::machinery::trigger_tests::run::run_table;
 pub(crate) use crate::serve::cli::machinery::trigger_tests::run::{ReadTable, judge_table};
-pub use crate::serve::cli::machinery::trigger_tests::run::{TableOptions, run_table};
 pub use crate::serve::cli::machinery::trigger_tests::score::{
     CaseScore, CaseVerdict, Judged, TriggerScore, TriggerScores,
 };

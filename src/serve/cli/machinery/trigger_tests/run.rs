@@ -11,26 +11,15 @@ use crate::host::config::{ClassifierId, FileConfig};
 use crate::host::launch::Launch;
 use crate::lang::files::trigger_table::{ResolvedTable, TriggerTable};
 use crate::lang::program::Program;
-use crate::serve::cli::machinery::beside::load_files_beside;
+use crate::serve::cli::machinery::beside::{load_files_beside, read_by};
+use crate::serve::cli::machinery::scores::ScoreOptions;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, configuration};
 use crate::serve::report::scored::Scored;
-use crate::span::Sources;
-
-/// How a file of trigger tables is run.
-#[derive(Clone, Copy, Debug)]
-pub struct TableOptions {
-    /// A trigger that was due and not judged is not missed, whatever the table says.
-    pub lenient: bool,
-    /// How often the cases are judged, at least once.
-    pub repeat: u32,
-    /// Findings are coloured.
-    pub color: bool,
-}
 
 /// Runs the file at `path`. `judge` gives what came of each case, in order, or says why it can't.
 pub async fn run_table(
     path: &Path,
-    options: TableOptions,
+    options: ScoreOptions,
     judge: impl AsyncFn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
 ) -> Scored {
     let name = path.display().to_string();
@@ -47,12 +36,7 @@ pub(crate) struct ReadTable {
 impl ReadTable {
     /// Reads the file at `path` and the program that it names. The error is for people.
     pub(crate) fn read(path: &Path, color: bool) -> Result<ReadTable, String> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|cause| format!("{name}: cannot read: {cause}; check the path, and that it is UTF-8"))?;
-        let mut sources = Sources::default();
-        let file = sources.add(name.as_str(), text.as_str());
-        let table = parse(path, file, &text).map_err(|found| render(&found, &sources, color))?;
+        let (table, sources) = read_by(path, color, |file, text| parse(path, file, text))?;
         let files = if is_named_so(path) { program_of(path)? } else { vec![path.with_file_name(&table.program)] };
         let (program, _) = load_files_beside(path, &files, table.tools.as_deref(), color)?;
         let resolved = table.resolve(&program).map_err(|found| render(&found, &sources, color))?;
@@ -68,7 +52,7 @@ impl ReadTable {
 async fn try_run(
     path: &Path,
     name: &str,
-    options: TableOptions,
+    options: ScoreOptions,
     judge: impl AsyncFn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
 ) -> Result<Scored, String> {
     let ReadTable { table, program, resolved } = ReadTable::read(path, options.color)?;

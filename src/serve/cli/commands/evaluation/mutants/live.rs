@@ -58,7 +58,7 @@ pub(super) fn judge_live(
 /// Caught: fewer runs pass, and not by chance (spec `evaluate.md`, section 5), or a rule is broken that is not without
 /// the mistake.
 fn fate(whole: &Measured, mutant: &Measured, seed: u64) -> Result<Fate, Failure> {
-    let comparison = Comparison::new(whole, mutant, seed).map_err(|error| Failure::wrong(error.to_string()))?;
+    let comparison = Comparison::new(whole, mutant, seed).map_err(Failure::wrong)?;
     let rules = |measured: &Measured| -> Vec<Arc<str>> {
         let trials = measured.cases.iter().flat_map(|case| &case.trials);
         trials.filter_map(|trial| trial.broken_rule.clone()).collect()

@@ -19,7 +19,7 @@ use self::report::{Judged, list, text, to_json};
 use self::skip::{Skips, check_fate};
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
 use crate::serve::cli::commands::test::find_tests;
-use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, finish, put};
 use crate::serve::cli::machinery::output::{Format, json_array};
 
 const EXAMPLES: &str = "\
@@ -75,13 +75,10 @@ pub(crate) fn mutants(console: &Console, arguments: &MutantsArguments) -> Result
     };
     let wanted: Vec<&Suspect> = all.iter().filter(is_wanted).collect();
     if arguments.list {
-        put(&match arguments.format {
+        return finish(&match arguments.format {
             Format::Text => list(&wanted),
-            Format::Json => {
-                json_array(&wanted.iter().map(|suspect| to_json(suspect, None).to_string()).collect::<Vec<_>>())
-            }
-        })?;
-        return Ok(Exit::Finished);
+            Format::Json => json_array(wanted.iter().map(|suspect| to_json(suspect, None))),
+        });
     }
     let mut fates = fates(&console.environment, &wanted, &judges)?;
     if arguments.live {
@@ -97,10 +94,7 @@ pub(crate) fn mutants(console: &Console, arguments: &MutantsArguments) -> Result
     let judged: Vec<Judged<'_>> = wanted.into_iter().zip(fates).map(with_reason).collect();
     put(&match arguments.format {
         Format::Text => text(&judged),
-        Format::Json => {
-            let told = judged.iter().map(|judged| to_json(judged.suspect, Some(judged)).to_string());
-            json_array(&told.collect::<Vec<_>>())
-        }
+        Format::Json => json_array(judged.iter().map(|judged| to_json(judged.suspect, Some(judged)))),
     })?;
     for Judged { fate, skipped, .. } in &judged {
         skipped.map_or(Ok(()), |skipped| check_fate(skipped, fate))?;

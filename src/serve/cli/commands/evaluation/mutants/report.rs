@@ -69,7 +69,7 @@ pub(super) fn text(judged: &[Judged<'_>]) -> String {
     for word in WORDS.into_iter().filter(|word| *word != "caught") {
         let rows: Vec<[String; 3]> = of(word).map(|judged| row(judged.suspect.shown(), &judged.detail())).collect();
         if !rows.is_empty() {
-            let _ = write!(text, "{word}\n{}\n", table(&rows));
+            let _ = write!(text, "{word}\n{}\n", table(rows));
         }
     }
     let counts = WORDS.into_iter().map(|word| (of(word).count(), word)).filter(|(n, _)| *n > 0);
@@ -86,15 +86,11 @@ fn row(mutant: &Mutant, detail: &str) -> [String; 3] {
 
 /// All there are, without playing any.
 pub(super) fn list(suspects: &[&Suspect]) -> String {
-    let rows: Vec<[String; 3]> = suspects
-        .iter()
-        .map(|suspect| {
-            let mutant = suspect.shown();
-            let [place, name, words] = row(mutant, if mutant.needs_model() { "needs a model" } else { "" });
-            [place.trim_start().to_owned(), name, words]
-        })
-        .collect();
-    table(&rows)
+    table(suspects.iter().map(|suspect| {
+        let mutant = suspect.shown();
+        let [place, name, words] = row(mutant, if mutant.needs_model() { "needs a model" } else { "" });
+        [place.trim_start().to_owned(), name, words]
+    }))
 }
 
 /// A public interface: fields are added, never changed or removed. Without a fate it is a list.
