@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
+use crate::diagnostic::wording::one_line;
 use crate::host::patterns::{Polarity, Thing, answer, gives, is_whole, withholds};
-use crate::host::text::one_line;
 use crate::value::Value;
 use crate::vm::protocol::{USER_MESSAGE, Update};
 

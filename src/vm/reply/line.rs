@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use playhouse_lang::diagnostic::wording::cut;
 use playhouse_lang::expr::scan_name;
 use playhouse_lang::value::{Map, Value};
 
@@ -277,7 +276,10 @@ fn wrong(key: &str, expected: &str, raw: &str) -> Fault {
 /// A value for a message.
 fn shorten(text: &str) -> String {
     const MAX: usize = 60;
-    cut(text, MAX)
+    match text.char_indices().nth(MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// A wrapper of the whole reply is met by the scanner; here the key is something else.
