@@ -4,6 +4,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub(crate) use crate::diagnostic::wording::{cut, one_line};
 use crate::lang::expr::{begins_name, continues_name};
 
 /// The beginning and the end of a long text: what a message shows of a prompt or of an error page.
@@ -17,14 +18,6 @@ pub(crate) fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
     let head: String = text.chars().take(n_head).collect();
     let tail: String = text.chars().skip(n_all - (n_characters - n_head)).collect();
     Cow::Owned(format!("{head} […] {tail}"))
-}
-
-/// The beginning of a long text.
-pub(crate) fn cut(text: &str, n_characters: usize) -> String {
-    match text.char_indices().nth(n_characters) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// Characters of a question at most that somebody asks a person whom nobody here has written.
@@ -60,11 +53,6 @@ pub(crate) fn first_few(items: &[String], n_shown: usize) -> String {
 /// An id that nobody else gives: 128 random bits. Not for what must not be guessed.
 pub(crate) fn unique() -> Arc<str> {
     format!("{:032x}", fastrand::u128(..)).into()
-}
-
-/// Text on one line, with single spaces.
-pub(crate) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Bytes in hexadecimal digits.

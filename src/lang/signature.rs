@@ -124,6 +124,17 @@ impl Parameter {
     }
 }
 
+/// `order_id: str = "x"`.
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if self.ty != Type::ANY {
+            write!(f, ": {}", self.ty)?;
+        }
+        self.default.as_ref().map_or(Ok(()), |default| write!(f, " = {default}"))
+    }
+}
+
 /// What one can know about a callable without running it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
@@ -135,6 +146,15 @@ pub struct Signature {
     pub returns: Type,
     /// One line for the model and for people.
     pub summary: Arc<str>,
+}
+
+impl Signature {
+    /// `Name(a: str, b = 3) -> dict` for what is called by `name`; `sign` stands before each parameter.
+    pub fn written(&self, name: &str, sign: &str) -> String {
+        let parameters: Vec<String> = self.parameters.iter().map(|parameter| format!("{sign}{parameter}")).collect();
+        let returns = if self.returns == Type::ANY { String::new() } else { format!(" -> {}", self.returns) };
+        format!("{name}({}){returns}", parameters.join(", "))
+    }
 }
 
 /// Reads a type's name. The longer names of other languages are understood, and so is what stands in brackets

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
 
-use crate::host::text::shorten;
+use crate::host::text::{one_line, shorten};
 use crate::value::Value;
 use crate::vm::prompt::files::render;
 use crate::vm::protocol::{Candidate, ChatMessage, Question, Role, USER_MESSAGE, Update};
@@ -48,7 +48,7 @@ pub fn question_text(question: &Question) -> String {
 
 /// `Shop:T1: When the user is frustrated`. The author's words, on one line.
 fn candidate_line(candidate: &Candidate) -> String {
-    format!("{}: {}", candidate.name, candidate.text.split_whitespace().collect::<Vec<_>>().join(" "))
+    format!("{}: {}", candidate.name, one_line(&candidate.text))
 }
 
 /// `$total: 20 -> 350`; the user's words have a line of their own form.

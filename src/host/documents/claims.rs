@@ -10,6 +10,7 @@ use crate::host::documents::write::insert_triples;
 use crate::host::documents::{Index, IndexError};
 use crate::host::llm::answer::{NoAnswer, ask_twice, json_in};
 use crate::host::llm::{Llm, LlmRequest, Purpose};
+use crate::host::text::one_line;
 use crate::vm::protocol::{ChatMessage, Role, Usage};
 
 /// What a model is told first, always the same.
@@ -184,7 +185,7 @@ pub fn line_of(text: &str, quote: &str) -> Option<usize> {
             words.push(' ');
         }
     }
-    let quote = quote.split_whitespace().collect::<Vec<_>>().join(" ");
+    let quote = one_line(quote);
     let at = words.find(&quote).filter(|_| quote.chars().any(char::is_alphanumeric))?;
     starts.partition_point(|start| *start <= at).checked_sub(1)
 }

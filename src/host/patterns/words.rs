@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::diagnostic::wording::one_line;
 use crate::host::patterns::{Polarity, Thing, answer, compiled, gives, is_whole, withholds};
 use crate::value::Value;
 use crate::vm::protocol::{USER_MESSAGE, Update};
@@ -92,7 +93,7 @@ impl Forms {
 
     /// What a trigger is about; none: patterns cannot tell.
     fn read(&self, text: &str) -> Option<Rule> {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = one_line(text);
         for form in [&self.gives, &self.is_given, &self.contains] {
             if let Some(found) = form.captures(&text) {
                 return self.thing(&found[1]).map(Rule::Gives);

@@ -302,16 +302,8 @@ pub fn trigger_kind(trigger: &Trigger) -> String {
 }
 
 fn edge_text(playbook: &Playbook, edge: &crate::program::flow_graph::Edge) -> String {
-    use crate::program::flow_graph::{EdgeKind, Node};
-    let kind = match edge.kind {
-        EdgeKind::Next => "next",
-        EdgeKind::Then => "then",
-        EdgeKind::Else => "else",
-    };
-    match edge.to {
-        Node::Step(id) => format!("{kind} {}", playbook.step(id).label),
-        Node::End => format!("{kind} end"),
-    }
+    let to = edge.to.step().map_or("end", |id| &*playbook.step(id).label);
+    format!("{} {to}", edge.kind)
 }
 
 /// What a line was read as: `branch if $n > 3`, `ask $name`, `free`.
@@ -402,11 +394,5 @@ fn target(target: &Target) -> String {
 
 /// `Name($a: str, $b = 3) -> dict`.
 pub fn signature(signature: &Signature) -> String {
-    let parameters = signature.parameters.iter().map(|parameter| {
-        let ty = if parameter.ty == Type::ANY { String::new() } else { format!(": {}", parameter.ty) };
-        let default = parameter.default.as_ref().map_or(String::new(), |value| format!(" = {}", value.to_json()));
-        format!("${}{ty}{default}", parameter.name)
-    });
-    let returns = if signature.returns == Type::ANY { String::new() } else { format!(" -> {}", signature.returns) };
-    format!("{}({}){returns}", signature.name, parameters.collect::<Vec<_>>().join(", "))
+    signature.written(&signature.name, "$")
 }

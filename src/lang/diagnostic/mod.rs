@@ -4,6 +4,7 @@
 //! nowhere else (spec `language.md`, "Diagnostics"). The only file that names `annotate-snippets`.
 
 pub mod spelling;
+pub mod wording;
 
 use std::ops::Range;
 

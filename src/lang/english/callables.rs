@@ -5,19 +5,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::spelling::{Spelling, Vocabulary, hash, nearest, rests};
-use crate::english::words::plain_words;
+use crate::english::words::{capitalised, plain_words};
 use crate::expr::{identifier, scan_name};
 use crate::program::builtins::Builtin;
 use crate::program::{AgentId, Playbook, PlaybookId, Signature, builtins};
 
 /// How the playbook of a skill of this name is called: `PdfForms` for `pdf-forms`.
 pub(crate) fn skill_identifier(name: &str) -> String {
-    let name = identifier(name);
-    let mut characters = name.chars();
-    match characters.next() {
-        Some(first) => first.to_uppercase().chain(characters).collect(),
-        None => "Skill".to_owned(),
-    }
+    let name = capitalised(&identifier(name));
+    if name.is_empty() { "Skill".to_owned() } else { name }
 }
 
 /// A playbook as far as callers need to know it before its lines are read.

@@ -55,12 +55,10 @@ pub(crate) fn read_call<'a>(line: Phrase<'a>, result: Option<Target>, around: Su
         return Some(reading);
     }
     let playbook = if let Meaning::Playbook(id) = meaning { Some(id) } else { None };
-    let explicit = arguments.is_some();
     let to_argument = |(name, value)| Argument { name, value };
     let arguments = arguments.map(|arguments| arguments.into_iter().map(to_argument).collect());
     let callee_span = callee.span();
-    let call = CallSite { callee: name.into(), callee_span, playbook, arguments, result };
-    Some(Reading::new(StepKind::Call(call), explicit))
+    Some(Reading::call(CallSite { callee: name.into(), callee_span, playbook, arguments, result }))
 }
 
 /// Without the verb of a call, and what it says is called.
@@ -179,15 +177,13 @@ fn read_builtin(
             // The tool takes the path; how the older project showed the text is not its business.
             let path = arguments.and_then(|arguments| arguments.iter().find(|(name, _)| is_or_none(name, "path")));
             let arguments = path.map(|(_, value)| vec![Argument { name: None, value: value.clone() }]);
-            let explicit = arguments.is_some();
-            let call = CallSite {
+            Some(Reading::call(CallSite {
                 callee: builtins::LOAD_FILE.into(),
                 callee_span: callee.span(),
                 playbook: None,
                 arguments,
                 result: result.cloned(),
-            };
-            Some(Reading::new(StepKind::Call(call), explicit))
+            }))
         }
         Builtin::SaveArtifact => {
             let arguments = arguments.unwrap_or(&[]);

@@ -13,6 +13,7 @@ use crate::english::grammar::{Found, rows};
 use crate::english::phrase::{Phrase, end_before};
 use crate::english::questions::{read_ask, read_asking};
 use crate::english::reading::{Near, Reading, Surroundings};
+use crate::english::words::{capitalised, looks_like_name};
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
 use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text, is_one_of};
 use crate::program::{Argument, Returned, StepKind, Target};
@@ -151,8 +152,7 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
             if words.text.contains([',', '$']) || words.find_word("and").is_some() {
                 return None;
             }
-            let looks_like_a_name = name.text.contains(['_', '.']) || name.text.chars().skip(1).any(char::is_uppercase);
-            let is_name = looks_like_a_name && !name.text.contains(char::is_whitespace);
+            let is_name = looks_like_name(name.text) && !name.text.contains(char::is_whitespace);
             read_call_in_plain_words(name, around).filter(|_| is_name)
         }
         Means::CallWith => read_call_with(*holes.first()?, *holes.get(1)?, around),
@@ -184,8 +184,8 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
 /// Two actions on one line, each as a line of its own.
 pub(super) fn two_actions(place: Phrase<'_>, first: &str, second: &str) -> Near {
     let message = "this line has two actions, so the model does both; give each a line of its own".to_owned();
-    let capital: String = second.chars().take(1).flat_map(char::to_uppercase).chain(second.chars().skip(1)).collect();
-    Near { place: place.span(), message, wording: format!("{first}` and below it `{capital}"), repair: None }
+    let wording = format!("{first}` and below it `{}", capitalised(second));
+    Near { place: place.span(), message, wording, repair: None }
 }
 
 /// What a line that is left to the model was probably meant to be, by the rows that say that.
@@ -288,13 +288,12 @@ fn changed(target: &Target, change: Change, by: Expr) -> Expr {
 fn read_call_with(callee: Phrase<'_>, arguments: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     let mut call = read_call_of(callee, around)?;
     let listed = arguments.trim_end_marks().listed_values();
-    let explicit = listed.is_some();
     let argument = |(word, value): (Option<&str>, Expr)| Argument {
         name: word.filter(|word| around.names.has_parameter(around.agent, &call.callee, word)).map(Into::into),
         value,
     };
     call.arguments = listed.map(|values| values.into_iter().map(argument).collect());
-    Some(Reading::new(StepKind::Call(call), explicit))
+    Some(Reading::call(call))
 }
 
 /// A title with its arguments after it: `Load the account $number`, `Handle complaint: $request`.
@@ -313,9 +312,7 @@ fn read_title_with_values(line: Phrase<'_>, around: Surroundings<'_>) -> Option<
 }
 
 pub(super) fn read_call_in_plain_words(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
-    let call = read_call_of(line, around)?;
-    let explicit = call.arguments.is_some();
-    Some(Reading::new(StepKind::Call(call), explicit))
+    read_call_of(line, around).map(Reading::call)
 }
 
 /// What stands between a condition and what is done.
@@ -403,12 +400,10 @@ fn read_return(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     }
     let call = value.strip_any(&["the result of", "result of", "what", "the outcome of"]).unwrap_or(value);
     let call = call.strip_end("gives").or_else(|| call.strip_end("returns")).unwrap_or(call);
-    if let Some(Reading { kind: StepKind::Call(call), explicit, .. }) = read_call(call, None, around) {
+    let is_call = |reading: &Reading| matches!(reading.kind, StepKind::Call(_));
+    let called = read_call(call, None, around).filter(is_call).or_else(|| read_call_in_plain_words(call, around));
+    if let Some(Reading { kind: StepKind::Call(call), explicit, .. }) = called {
         return returned(Returned::Call(call), explicit && !around.has_children);
-    }
-    if let Some(call) = read_call_of(call, around) {
-        let explicit = call.arguments.is_some() && !around.has_children;
-        return returned(Returned::Call(call), explicit);
     }
     returned(Returned::Words, false)
 }
@@ -463,8 +458,7 @@ fn read_assign(target: Target, value: Phrase<'_>, in_words: bool, around: Surrou
     }
     if let Some(mut call) = read_call_of(called, around) {
         call.result = Some(target);
-        let explicit = call.arguments.is_some();
-        return Some(Reading::new(StepKind::Call(call), explicit));
+        return Some(Reading::call(call));
     }
     // `$name = ask the user for their name` asks.
     if let Some(Reading { kind: StepKind::Ask { mut targets }, .. }) = read_ask(value, around) {

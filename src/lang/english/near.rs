@@ -9,10 +9,9 @@ use crate::english::grammar;
 use crate::english::lines;
 use crate::english::phrase::Phrase;
 use crate::english::reading::{ItemReading, Near, Reading, Surroundings};
-use crate::english::words::scan_path;
+use crate::english::words::{capitalised, scan_path};
 use crate::expr::{condition_words, is_one_of, scan_name};
 use crate::program::{Loop, StepKind};
-use crate::span::{FileId, Span};
 
 /// How many repairs of one line are tried; a bound for hostile lines only.
 pub(super) const MAX_REPAIRS: usize = 24;
@@ -81,7 +80,7 @@ pub(super) fn find_near<'a>(
     let repairs = repairs.chain(unfinished(line)).chain(without_sign(line, around)).chain(remark(line));
     for (from, to, text, why) in repairs.take(MAX_REPAIRS) {
         let repaired = format!("{}{text}{}", &line.text[..from], &line.text[to..]);
-        if read(by_itself(&repaired)) > before {
+        if read(Phrase::by_itself(&repaired)) > before {
             let place = line.from(from).until(to - from).span();
             let repair = Some((line.text[from..to].to_owned(), text));
             return Some(Near { place, message: why, wording: repaired.trim().to_owned(), repair });
@@ -91,30 +90,16 @@ pub(super) fn find_near<'a>(
     if may_be_two { two_actions(line, before, &read) } else { None }
 }
 
-/// A text that stands in no file.
-pub(super) fn by_itself(text: &str) -> Phrase<'_> {
-    Phrase::new(text, Span::new(FileId(0), 0, text.len()))
-}
-
 /// Whether a small change could make more of a line: prose that is said or found out is what it is, but for a quote or a
 /// bracket, and so is a long sentence.
 fn may_be_more(line: Phrase<'_>, item: &ItemReading<'_>) -> bool {
     const MAX_WORDS: usize = 12;
     const MAX_PLAIN_WORDS: usize = 6;
     let reading = item.action.as_ref().map_or(&item.line, |action| &action.reading);
-    let is_prose = match &reading.kind {
-        StepKind::Say { .. } => item.line.explicit || item.action.is_none(),
-        StepKind::Ask { targets } => !targets.is_empty(),
-        StepKind::Assign { .. }
-        | StepKind::Free
-        | StepKind::Branch { .. }
-        | StepKind::Loop(_)
-        | StepKind::Return(_)
-        | StepKind::Call(_)
-        | StepKind::End
-        | StepKind::Break
-        | StepKind::Continue
-        | StepKind::Gone(_) => false,
+    let is_prose = if let StepKind::Say { .. } = &reading.kind {
+        item.line.explicit || item.action.is_none()
+    } else {
+        matches!(&reading.kind, StepKind::Ask { targets } if !targets.is_empty())
     };
     // Of a branch whose action is understood only the condition is left.
     let open = item.action.as_ref().filter(|action| action.reading.explicit).map_or(line, |action| action.condition);
@@ -160,8 +145,7 @@ pub(super) fn misspelt<'a>(
         let known = known.chain(around.names.title_words_like(&lower));
         let repair = |known: &str| {
             let capital = word.starts_with(char::is_uppercase);
-            let first = known.chars().next().map_or(0, char::len_utf8);
-            let known = if capital { known[..first].to_uppercase() + &known[first..] } else { known.to_owned() };
+            let known = if capital { capitalised(known) } else { known.to_owned() };
             let why = format!("`{word}` is not understood here; `{known}` is");
             (at, at + word.len(), known, why)
         };

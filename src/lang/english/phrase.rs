@@ -27,12 +27,17 @@ impl<'a> Phrase<'a> {
     /// The text at `span` of a file whose whole text is `source`.
     pub(crate) fn new(source: &'a str, span: Span) -> Self {
         let text = source.get(span.range()).unwrap_or("");
-        Phrase { text, file: span.file, offset: span.start as usize, too_deep: None }
+        Phrase::at(text, span)
     }
 
     /// `text`, which stands at `span`.
     pub(crate) fn at(text: &'a str, span: Span) -> Self {
         Phrase { text, file: span.file, offset: span.start as usize, too_deep: None }
+    }
+
+    /// A text that stands in no file.
+    pub(crate) fn by_itself(text: &'a str) -> Self {
+        Phrase::at(text, Span::new(FileId(0), 0, text.len()))
     }
 
     /// With a place where the first expression that is nested too deep is kept.
@@ -114,6 +119,12 @@ impl<'a> Phrase<'a> {
         self.text.starts_with(prefix).then(|| self.from(prefix.len_utf8()).trim())
     }
 
+    /// What follows a comma or `word`, or both of them, which join it to what stands before.
+    pub(crate) fn strip_joint(self, word: &str) -> Option<Phrase<'a>> {
+        let after = self.strip_mark(',');
+        after.unwrap_or(self).strip(word).or(after)
+    }
+
     /// Without what authors put around a line for its looks: a box to tick, emphasis, a comment after it.
     pub(crate) fn plain(self) -> Phrase<'a> {
         let mut words = self.trim();
@@ -169,11 +180,7 @@ impl<'a> Phrase<'a> {
             if rest.is_empty() {
                 return Some(values);
             }
-            let after = rest.strip_mark(',');
-            rest = match after.unwrap_or(rest).strip("and") {
-                Some(next) => next,
-                None => after?,
-            };
+            rest = rest.strip_joint("and")?;
         }
     }
 
@@ -469,8 +476,7 @@ fn is_plain_code(text: &str, start: usize, end: usize, has_variable: bool) -> bo
 
 /// The names of all variables mentioned in `text`.
 pub(crate) fn mentioned_names(text: &str) -> BTreeSet<Arc<str>> {
-    let whole = Phrase::new(text, Span::new(FileId(0), 0, text.len()));
-    whole.mentions().into_iter().map(|mention| mention.name).collect()
+    Phrase::by_itself(text).mentions().into_iter().map(|mention| mention.name).collect()
 }
 
 /// The end in `End the call with "Bye"`: `End` alone is the playbook's.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::english::callables::Names;
 use crate::english::phrase::Phrase;
-use crate::program::{AgentId, StepKind, Type, TypeKind};
+use crate::program::{AgentId, CallSite, StepKind, Type, TypeKind};
 use crate::span::Span;
 
 /// Where a line stands, as far as its reading depends on it.
@@ -118,6 +118,12 @@ impl Reading {
 
     pub(crate) fn free() -> Self {
         Reading::new(StepKind::Free, false)
+    }
+
+    /// A call, which is exact if its arguments are known.
+    pub(crate) fn call(call: CallSite) -> Self {
+        let explicit = call.arguments.is_some();
+        Reading::new(StepKind::Call(call), explicit)
     }
 }
 

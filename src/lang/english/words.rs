@@ -70,6 +70,17 @@ pub(crate) fn split_camel_case(identifier: &str, words: &mut Vec<String>) {
     }
 }
 
+/// A text with a large letter first.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().into_iter().flat_map(char::to_uppercase).chain(characters).collect()
+}
+
+/// Whether a word can hardly be an ordinary one: `check_in`, `Orders.Get`, `GetOrder`.
+pub(crate) fn looks_like_name(word: &str) -> bool {
+    word.contains(['_', '.']) || word.chars().skip(1).any(char::is_uppercase)
+}
+
 /// The length of `Name` or `Agent.Name` at the beginning.
 pub(crate) fn scan_path(text: &str) -> usize {
     let mut length = scan_name(text);

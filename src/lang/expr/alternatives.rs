@@ -1,6 +1,7 @@
 //! What a comparison compares with: a value, several joined by `or`, and in a sentence texts without quotes
 //! (spec `language.md`, "Expressions").
 
+use crate::diagnostic::wording::one_line;
 use crate::expr::comparisons::{
     ACTION_VERBS, COMPARATIVES, JUDGEMENTS, MAX_JOINED, MAX_TEXT_WORDS, MOMENTS, NO_TEXT, PREDICATES, is_one_of,
 };
@@ -84,8 +85,7 @@ impl Parser<'_> {
         }
         let mut whole: Option<Parsed> = None;
         for item in items {
-            let again = Parsed { expr: left.expr.clone(), height: left.height };
-            let one = self.combine(operator, again, cased(Parsed { expr: item.clone(), height: 1 }))?;
+            let one = self.combine(operator, left.clone(), cased(Parsed { expr: item.clone(), height: 1 }))?;
             whole = Some(match whole {
                 Some(before) => self.combine(Op::Or, before, one)?,
                 None => one,
@@ -122,12 +122,11 @@ impl Parser<'_> {
                 else {
                     return Ok(None);
                 };
-                let words: Vec<&str> = self.text[start..end].split_whitespace().collect();
                 while self.next.start < end {
                     self.advance();
                 }
                 self.any_case = true;
-                let kind = ExprKind::Literal(Value::from(words.join(" ")));
+                let kind = ExprKind::Literal(Value::from(one_line(&self.text[start..end])));
                 return self.node(kind, self.span(start, end), 1).map(Some);
             }
         } else if let Token::Number(_) = self.next.token {
@@ -200,5 +199,5 @@ pub(crate) fn bare_text(text: &str) -> Option<String> {
     // `Set $priority to high` judges nothing.
     let end = parser.bare_text_at(&parser.next, false).filter(|&end| end == text.len() && !is_value)?;
     let is_number = number_word(text).is_some();
-    (!is_number).then(|| text[..end].split_whitespace().collect::<Vec<_>>().join(" "))
+    (!is_number).then(|| one_line(&text[..end]))
 }

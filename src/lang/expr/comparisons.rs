@@ -12,6 +12,19 @@ pub(crate) fn is_one_of(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| word.eq_ignore_ascii_case(known))
 }
 
+/// The comparison that a sign stands for.
+pub(super) fn operator_of(sign: &str) -> Option<Op> {
+    match sign {
+        "==" | "=" => Some(Op::Equal),
+        "!=" | "<>" | "≠" => Some(Op::NotEqual),
+        "<" => Some(Op::Less),
+        "<=" | "≤" => Some(Op::LessOrEqual),
+        ">" => Some(Op::Greater),
+        ">=" | "≥" => Some(Op::GreaterOrEqual),
+        _ => None,
+    }
+}
+
 /// What words after the left side say of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Says {

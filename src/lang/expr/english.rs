@@ -3,7 +3,7 @@
 
 use crate::expr::comparisons::Says::{self, Compares, Tests, TestsNot};
 use crate::expr::comparisons::{
-    AFTER_IS, ANY_CASE, CALL_ENDS, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, LAST_CALL, VERBS, is_one_of,
+    AFTER_IS, ANY_CASE, CALL_ENDS, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, LAST_CALL, VERBS, is_one_of, operator_of,
 };
 use crate::expr::lexer::{Token, next_token, number_word};
 use crate::expr::measures::{is_age, is_number};
@@ -36,10 +36,7 @@ impl Parser<'_> {
 
     /// Whether a comparison goes on here.
     pub(super) fn at_comparison(&self) -> bool {
-        let is_sign = |symbol| {
-            matches!(symbol, "==" | "!=" | "<>" | "≠" | "<" | "<=" | "≤" | ">" | ">=" | "≥")
-                || (symbol == "=" && self.in_sentence())
-        };
+        let is_sign = |symbol| operator_of(symbol).is_some() && (symbol != "=" || self.in_sentence());
         matches!(self.next.token, Token::Symbol(symbol) if is_sign(symbol))
             || ["is", "are", "was", "were", "becomes", "has", "have", "does", "do"]
                 .iter()
@@ -63,15 +60,7 @@ impl Parser<'_> {
         }
         (self.says_older, self.says_longer) = (false, false);
         if let Token::Symbol(symbol) = self.next.token {
-            let operator = match symbol {
-                "==" | "=" | "===" => Op::Equal,
-                "!=" | "<>" | "≠" => Op::NotEqual,
-                "<" => Op::Less,
-                "<=" | "≤" => Op::LessOrEqual,
-                ">" => Op::Greater,
-                ">=" | "≥" => Op::GreaterOrEqual,
-                _ => return Ok(Err(left)),
-            };
+            let Some(operator) = operator_of(symbol) else { return Ok(Err(left)) };
             self.advance();
             return self.say(left, Compares(operator), false, depth).map(Ok);
         }
@@ -127,7 +116,7 @@ impl Parser<'_> {
             return self.say(left, Compares(Op::Equal), negated, depth);
         }
         if let Some(operator) = self.eat_degree() {
-            let subject = Parsed { expr: left.expr.clone(), height: left.height };
+            let subject = left.clone();
             let compared = self.say(left, Compares(operator), negated, depth)?;
             return self.and_degree(subject, compared, negated, depth);
         }
@@ -255,7 +244,7 @@ impl Parser<'_> {
                 let high = self.binary(COMPARISON, depth + 1)?;
                 self.eat_unit_of(&high.expr, years)?;
                 self.eat_inclusive();
-                let again = Parsed { expr: left.expr.clone(), height: left.height };
+                let again = left.clone();
                 let least = self.combine(Op::GreaterOrEqual, left, low)?;
                 let most = self.combine(Op::LessOrEqual, again, high)?;
                 self.combine(Op::And, least, most)?

@@ -1,9 +1,10 @@
 //! Conditions that say whether something is there: `there are no $rooms`, `we have an $email`, `no $phone was given`,
 //! `neither $a nor $b` (docs/language.md, "Expressions").
 
+use crate::expr::comparisons::operator_of;
 use crate::expr::lexer::Token;
 use crate::expr::parser::{COMPARISON, ExprError, Parsed, Parser};
-use crate::expr::tree::{BinaryOperator as Op, Expr, ExprKind, Test, UnaryOperator};
+use crate::expr::tree::{BinaryOperator as Op, Expr, ExprKind, Test};
 
 /// What such a condition begins with, and what it says of a variable: that it has a value, or that there are items in it.
 const BEGINNINGS: [(&str, Test); 8] = [
@@ -36,7 +37,7 @@ impl Parser<'_> {
             let Some(left) = self.variable()? else { return Ok(None) };
             let right = if self.eat_word("nor") { self.variable()? } else { None };
             let Some(right) = right else { return Ok(None) };
-            let (left, right) = (self.not(left)?, self.not(right)?);
+            let (left, right) = (self.negate(left)?, self.negate(right)?);
             return self.combine(Op::And, left, right).map(Some);
         }
         if self.eat_word("no") {
@@ -93,22 +94,11 @@ impl Parser<'_> {
         self.node(ExprKind::Test { subject: Box::new(subject.expr), test, negated }, span, height)
     }
 
-    fn not(&mut self, operand: Parsed) -> Result<Parsed, ExprError> {
-        let (span, height) = (operand.expr.span, operand.height + 1);
-        self.node(ExprKind::Unary(UnaryOperator::Not, Box::new(operand.expr)), span, height)
-    }
-
     /// `10 <= $x <= 20`: what was compared is compared with one more, in the same direction.
     pub(super) fn parse_chained(&mut self, left: &Parsed, depth: usize) -> Result<Option<Parsed>, ExprError> {
         let ExprKind::Binary(before, _, middle) = &left.expr.kind else { return Ok(None) };
         let Token::Symbol(symbol) = self.next.token else { return Ok(None) };
-        let operator = match symbol {
-            "<" => Op::Less,
-            "<=" | "≤" => Op::LessOrEqual,
-            ">" => Op::Greater,
-            ">=" | "≥" => Op::GreaterOrEqual,
-            _ => return Ok(None),
-        };
+        let Some(operator) = operator_of(symbol) else { return Ok(None) };
         let rises = |operator: Op| matches!(operator, Op::Less | Op::LessOrEqual);
         let falls = |operator: Op| matches!(operator, Op::Greater | Op::GreaterOrEqual);
         if !(rises(*before) && rises(operator) || falls(*before) && falls(operator)) {
@@ -118,7 +108,6 @@ impl Parser<'_> {
         let middle: Expr = (**middle).clone();
         let right = self.binary(COMPARISON, depth + 1)?;
         let second = self.combine(operator, Parsed { expr: middle, height: left.height }, right)?;
-        let first = Parsed { expr: left.expr.clone(), height: left.height };
-        self.combine(Op::And, first, second).map(Some)
+        self.combine(Op::And, left.clone(), second).map(Some)
     }
 }

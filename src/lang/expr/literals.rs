@@ -97,39 +97,33 @@ impl Parser<'_> {
     pub(super) fn list(&mut self, depth: usize) -> Result<Parsed, ExprError> {
         let start = self.next.start;
         self.advance();
-        self.n_brackets += 1;
         let (mut items, mut height) = (Vec::new(), 0);
-        while !self.eat_symbol("]") {
-            let item = self.binary(0, depth + 1)?;
+        self.items("]", |parser| {
+            let item = parser.binary(0, depth + 1)?;
             height = height.max(item.height);
             items.push(item.expr);
-            if !self.eat_symbol(",") && self.next.token != Token::Symbol("]") {
-                return Err(self.error("expected `,` or `]`"));
-            }
-        }
-        self.n_brackets -= 1;
+            Ok(())
+        })?;
         self.node(ExprKind::List(items), self.span(start, self.end), height + 1)
     }
 
     pub(super) fn map(&mut self, depth: usize) -> Result<Parsed, ExprError> {
         let start = self.next.start;
         self.advance();
-        self.n_brackets += 1;
         let (mut members, mut height) = (Vec::new(), 0);
-        while !self.eat_symbol("}") {
-            let Token::Str(key) = self.next.token.clone() else { return Err(self.error("expected a key in quotes")) };
-            self.advance();
-            if !self.eat_symbol(":") {
-                return Err(self.error("expected `:` after the key"));
+        self.items("}", |parser| {
+            let Token::Str(key) = parser.next.token.clone() else {
+                return Err(parser.error("expected a key in quotes"));
+            };
+            parser.advance();
+            if !parser.eat_symbol(":") {
+                return Err(parser.error("expected `:` after the key"));
             }
-            let value = self.binary(0, depth + 1)?;
+            let value = parser.binary(0, depth + 1)?;
             height = height.max(value.height);
             members.push((key, value.expr));
-            if !self.eat_symbol(",") && self.next.token != Token::Symbol("}") {
-                return Err(self.error("expected `,` or `}`"));
-            }
-        }
-        self.n_brackets -= 1;
+            Ok(())
+        })?;
         self.node(ExprKind::Map(members), self.span(start, self.end), height + 1)
     }
 

@@ -24,8 +24,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn length_of(&self, counted: Parsed) -> Result<Parsed, ExprError> {
-        let (span, height) = (counted.expr.span, counted.height + 1);
-        self.node(ExprKind::Length(Box::new(counted.expr)), span, height)
+        self.wrap(counted.expr.span, counted, ExprKind::Length)
     }
 
     /// What says that a number counts letters or items: `longer than 10 characters`, `10 characters long`.

@@ -100,7 +100,7 @@ impl Parser<'_> {
             let second = self.comparison(subject, depth + 1)?;
             second.map_err(|_| self.error("expected a comparison"))?
         };
-        let first = Parsed { expr: compared.expr.clone(), height: compared.height };
+        let first = compared.clone();
         let joined = self.combine(joint, first, second)?;
         // Whether the `and` joins the last one or all of them, only the author knows.
         if joint == Op::Or && (self.at_word("and") || self.at_word("but")) {

@@ -88,15 +88,11 @@ pub(crate) type Arguments = Vec<(Option<Arc<str>>, Expr)>;
 /// `name=` in front if it has one. Gives them with the length read, the `)` included.
 pub(crate) fn parse_arguments(text: &str, file: FileId, offset: usize) -> Result<(Arguments, usize), ExprError> {
     let mut parser = Parser::new(Style::Value, text, file, offset);
-    parser.n_brackets = 1;
     let mut arguments = Vec::new();
-    while !parser.eat_symbol(")") {
-        let name = parser.argument_name();
-        arguments.push((name, parser.binary(0, 0)?.expr));
-        if !parser.eat_symbol(",") && parser.next.token != Token::Symbol(")") {
-            return Err(parser.error("expected `,` or `)`"));
-        }
-    }
+    parser.items(")", |parser| {
+        arguments.push((parser.argument_name(), parser.binary(0, 0)?.expr));
+        Ok(())
+    })?;
     Ok((arguments, parser.end))
 }
 
@@ -117,6 +113,7 @@ pub(crate) fn expect_condition(expr: &Expr) -> Result<(), ExprError> {
 }
 
 /// An expression and the height of its tree.
+#[derive(Clone)]
 pub(super) struct Parsed {
     pub(super) expr: Expr,
     pub(super) height: usize,
@@ -269,6 +266,23 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// What `read` reads, again and again with commas between, up to the bracket that closes it.
+    pub(super) fn items(
+        &mut self,
+        close: &'static str,
+        mut read: impl FnMut(&mut Self) -> Result<(), ExprError>,
+    ) -> Result<(), ExprError> {
+        self.n_brackets += 1;
+        while !self.eat_symbol(close) {
+            read(self)?;
+            if !self.eat_symbol(",") && self.next.token != Token::Symbol(close) {
+                return Err(self.error(&format!("expected `,` or `{close}`")));
+            }
+        }
+        self.n_brackets -= 1;
+        Ok(())
+    }
+
     /// `name=` or `$name=` in front of an argument; `==` is a comparison.
     fn argument_name(&mut self) -> Option<Arc<str>> {
         let name: Arc<str> = match &self.next.token {
@@ -303,9 +317,19 @@ impl<'a> Parser<'a> {
         self.node(ExprKind::Binary(operator, Box::new(left.expr), Box::new(right.expr)), span, height)
     }
 
+    /// What `kind` makes of one operand; it begins at `from`.
+    pub(super) fn wrap(
+        &self,
+        from: Span,
+        operand: Parsed,
+        kind: impl FnOnce(Box<Expr>) -> ExprKind,
+    ) -> Result<Parsed, ExprError> {
+        let span = from.to(operand.expr.span);
+        self.node(kind(Box::new(operand.expr)), span, operand.height + 1)
+    }
+
     pub(super) fn negate(&self, operand: Parsed) -> Result<Parsed, ExprError> {
-        let (span, height) = (operand.expr.span, operand.height + 1);
-        self.node(ExprKind::Unary(UnaryOperator::Not, Box::new(operand.expr)), span, height)
+        self.wrap(operand.expr.span, operand, |operand| ExprKind::Unary(UnaryOperator::Not, operand))
     }
 
     pub(super) fn binary(&mut self, power: u8, depth: usize) -> Result<Parsed, ExprError> {
@@ -388,7 +412,7 @@ impl<'a> Parser<'a> {
         {
             return Err(self.error("expected a variable after `the`"));
         }
-        let start = self.next.start;
+        let start = self.span(self.next.start, self.next.start);
         if self.in_sentence() && NOT_THE_CASE.iter().any(|words| self.eat_phrase(words)) {
             let operand = self.binary(NOT, depth + 1)?;
             if self.peek_operator().is_some() {
@@ -400,9 +424,7 @@ impl<'a> Parser<'a> {
         if self.eat_word("not") {
             let operand = self.binary(NOT, depth + 1)?;
             expect_condition(&operand.expr)?;
-            let span = self.span(start, start).to(operand.expr.span);
-            let height = operand.height + 1;
-            return self.node(ExprKind::Unary(UnaryOperator::Not, Box::new(operand.expr)), span, height);
+            return self.wrap(start, operand, |operand| ExprKind::Unary(UnaryOperator::Not, operand));
         }
         if self.at_word("length") || self.at_word("number") {
             let counts = self.at_word("number");
@@ -413,14 +435,11 @@ impl<'a> Parser<'a> {
                 return Err(self.error("expected `of` after `length`, `of items in` after `number`"));
             }
             let operand = self.binary(SIGN, depth + 1)?;
-            let span = self.span(start, start).to(operand.expr.span);
-            return self.node(ExprKind::Length(Box::new(operand.expr)), span, operand.height + 1);
+            return self.wrap(start, operand, ExprKind::Length);
         }
         if self.eat_phrase("lower case of") {
             let operand = self.binary(SIGN, depth + 1)?;
-            let span = self.span(start, start).to(operand.expr.span);
-            let kind = ExprKind::Unary(UnaryOperator::Lowercase, Box::new(operand.expr));
-            return self.node(kind, span, operand.height + 1);
+            return self.wrap(start, operand, |operand| ExprKind::Unary(UnaryOperator::Lowercase, operand));
         }
         if self.eat_symbol("-") {
             // A sign directly before digits belongs to the literal, or the smallest integer could not be written.
@@ -428,12 +447,10 @@ impl<'a> Parser<'a> {
                 && let Some(value) = read_number(&format!("-{}", &self.text[self.next.start..self.next.end]))
             {
                 self.advance();
-                return self.node(ExprKind::Literal(value), self.span(start, self.end), 1);
+                return self.node(ExprKind::Literal(value), start.to(self.span(self.end, self.end)), 1);
             }
             let operand = self.binary(SIGN, depth + 1)?;
-            let span = self.span(start, start).to(operand.expr.span);
-            let height = operand.height + 1;
-            return self.node(ExprKind::Unary(UnaryOperator::Negate, Box::new(operand.expr)), span, height);
+            return self.wrap(start, operand, |operand| ExprKind::Unary(UnaryOperator::Negate, operand));
         }
         self.primary(depth)
     }

@@ -124,22 +124,13 @@ fn reads_as_playbook(tree: &FileTree, text: &str) -> bool {
 
 /// Whether a line is free text, or a branch or loop in words: as people write it for each other, too.
 fn is_in_words(step: &Step) -> bool {
-    match &step.kind {
-        StepKind::Branch { condition, .. }
-        | StepKind::Loop(Loop::While { condition } | Loop::Until { condition, .. }) => condition.is_none(),
-        StepKind::Loop(Loop::ForEach { list, .. }) => list.is_none(),
-        StepKind::Loop(Loop::Repeat { count }) => count.is_none(),
-        StepKind::Free => true,
-        StepKind::Return(_)
-        | StepKind::End
-        | StepKind::Break
-        | StepKind::Continue
-        | StepKind::Call(_)
-        | StepKind::Assign { .. }
-        | StepKind::Ask { .. }
-        | StepKind::Say { .. }
-        | StepKind::Gone(_) => false,
-    }
+    matches!(
+        step.kind,
+        StepKind::Free
+            | StepKind::Branch { condition: None, .. }
+            | StepKind::Loop(Loop::While { condition: None } | Loop::Until { condition: None, .. })
+            | StepKind::Loop(Loop::ForEach { list: None, .. } | Loop::Repeat { count: None })
+    )
 }
 
 fn is_trigger(trigger: &Trigger) -> bool {

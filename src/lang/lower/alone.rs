@@ -143,8 +143,7 @@ fn may_write(step: &Step) -> impl Iterator<Item = &Arc<str>> {
 
 /// Whether `line` stands in the body of the `until` loop whose header is `header`: the body runs first.
 fn in_until(playbook: &Playbook, header: &Step, line: &Step) -> bool {
-    let parents = std::iter::successors(line.parent, |&id| playbook.step(id).parent);
-    matches!(header.kind, StepKind::Loop(Loop::Until { .. })) && parents.into_iter().any(|id| id == header.id)
+    matches!(header.kind, StepKind::Loop(Loop::Until { .. })) && playbook.is_nested(line.id, header.id)
 }
 
 /// The names without whose values the line can't be done, each with a place.

@@ -6,6 +6,7 @@ use strum::IntoEnumIterator as _;
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::one_line;
 use crate::english::phrase::Phrase;
 use crate::english::words::closing_bracket;
 use crate::expr::{Style, identifier, parse_prefix, scan_name};
@@ -74,7 +75,7 @@ fn with_brackets(words: &str, span: Span) -> Option<String> {
             names.push(name);
         }
     }
-    let title = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = one_line(&rest);
     (!names.is_empty() && !title.is_empty()).then(|| format!("{title}({})", names.join(", ")))
 }
 

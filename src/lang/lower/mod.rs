@@ -212,8 +212,9 @@ pub(crate) fn with_plans(tools: &[Signature], plans: &[Arc<Plan>]) -> Vec<Signat
 fn called_by_plans(program: &Program) -> Vec<PlaybookId> {
     let names: BTreeSet<&str> = program.plans.iter().flat_map(|plan| plan.callees()).map(|(name, _)| name).collect();
     let is_called = |playbook: &&Playbook| {
-        let qualified = || format!("{}.{}", program.agent(playbook.agent).name, playbook.name);
-        !names.is_empty() && !playbook.implicit && (names.contains(&*playbook.name) || names.contains(&*qualified()))
+        !names.is_empty()
+            && !playbook.implicit
+            && (names.contains(&*playbook.name) || names.contains(&*program.full_name(playbook)))
     };
     program.playbooks.iter().filter(is_called).map(|playbook| playbook.id).collect()
 }

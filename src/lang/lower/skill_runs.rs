@@ -8,6 +8,7 @@ use strum::VariantNames;
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::meant_or;
 use crate::english::outline::Outline;
 use crate::lower::load::{Files, SKILLS, names};
 use crate::lower::settings::{Setting, Words};
@@ -138,10 +139,8 @@ fn read_map<'s>(
                 match SkillMode::from_str(&written) {
                     Ok(mode) => wish.mode = Some((mode, place)),
                     Err(_) => {
-                        let note = match nearest(&written, SkillMode::VARIANTS.iter().copied()) {
-                            Some(near) => format!("did you mean `{near}`?"),
-                            None => "write `steps`, `guide` or `goal`".to_owned(),
-                        };
+                        let near = nearest(&written, SkillMode::VARIANTS.iter().copied());
+                        let note = meant_or(near, "write `steps`, `guide` or `goal`");
                         wrong(place, format!("`{written}` is not a mode of a skill"), note);
                     }
                 }
@@ -152,10 +151,7 @@ fn read_map<'s>(
                 wrong(place, message, "write `strict: true` if no line may be skipped".to_owned());
             }
             (key, _) => {
-                let note = match nearest(key, KEYS.into_iter()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "the keys are `name`, `mode` and `strict`".to_owned(),
-                };
+                let note = meant_or(nearest(key, KEYS.into_iter()), "the keys are `name`, `mode` and `strict`");
                 wrong(key_place, format!("a skill has no key `{key}` here"), note);
             }
         }

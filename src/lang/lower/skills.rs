@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::diagnostic::wording::one_line;
 use crate::english::callables::skill_identifier;
 use crate::english::items::read_item;
 use crate::english::outline::{Outline, OutlineLine};
@@ -51,7 +52,7 @@ impl SkillTree {
             description: "what it is for this time, in words".into(),
             span: Some(place),
         };
-        let summary = self.description.split_whitespace().collect::<Vec<_>>().join(" ").into();
+        let summary = one_line(&self.description).into();
         let has_numbers = self.has_hint || source[self.body.range()].contains(&format!("${ARGUMENTS}"));
         Playbook {
             id,

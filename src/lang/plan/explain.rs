@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::diagnostic::wording::cut;
 use crate::plan::dataflow::explain as dataflow;
 use crate::plan::dataflow::types::{Alias, AliasId};
 use crate::plan::json::{
@@ -103,7 +104,7 @@ pub(crate) fn what(plan: &Plan, dialect: Dialect, kind: &InstructionKind) -> Str
     match kind {
         InstructionKind::Assign(assignments) => {
             let each = assignments.iter().map(|assignment| {
-                format!("{} = {}", one_line(&assignment.name), shortened(&value_text(&assignment.value, dialect)))
+                format!("{} = {}", one_line(&assignment.name), cut(&value_text(&assignment.value, dialect), MAX_VALUE))
             });
             format!("assign {}", each.collect::<Vec<_>>().join(", "))
         }
@@ -111,7 +112,7 @@ pub(crate) fn what(plan: &Plan, dialect: Dialect, kind: &InstructionKind) -> Str
             let arguments = call
                 .arguments
                 .iter()
-                .map(|(name, value)| format!("{}={}", one_line(name), shortened(&value_text(value, dialect))));
+                .map(|(name, value)| format!("{}={}", one_line(name), cut(&value_text(value, dialect), MAX_VALUE)));
             let output = match &call.output {
                 Output::Dropped => String::new(),
                 Output::Whole(name) => format!(" -> {}", one_line(name)),
@@ -125,13 +126,13 @@ pub(crate) fn what(plan: &Plan, dialect: Dialect, kind: &InstructionKind) -> Str
             let context = branch
                 .context
                 .as_ref()
-                .map_or(String::new(), |context| format!(", given {}", shortened(&value_text(context, dialect))));
+                .map_or(String::new(), |context| format!(", given {}", cut(&value_text(context, dialect), MAX_VALUE)));
             let (yes, no) = (target(plan, dialect, &branch.if_true), target(plan, dialect, &branch.if_false));
-            let prompt = shortened(&value_text(&branch.prompt, dialect));
+            let prompt = cut(&value_text(&branch.prompt, dialect), MAX_VALUE);
             format!("if {prompt}{context} then {yes}, else {no}")
         }
         InstructionKind::Jump(to) => format!("go to {}", target(plan, dialect, to)),
-        InstructionKind::Reasoning { text } => format!("reasoning {}", shortened(&quoted(text))),
+        InstructionKind::Reasoning { text } => format!("reasoning {}", cut(&quoted(text), MAX_VALUE)),
     }
 }
 
@@ -148,17 +149,13 @@ fn place(plan: &Plan, node: Option<NodeId>) -> String {
 
 /// A value as JSON with references as they are written, which for those outside of text is the name in braces.
 fn value_text(value: &PlanValue, dialect: Dialect) -> String {
-    let reference = |name: &str| match dialect {
-        Dialect::Jmp => format!("${{{name}}}"),
-        Dialect::Branch => format!("{{{{{name}}}}}"),
-    };
     match &value.kind {
         PlanValueKind::Literal(value) => value.to_json(),
-        PlanValueKind::Variable(name) => one_line(&reference(name)),
+        PlanValueKind::Variable(name) => one_line(&dialect.reference(name)),
         PlanValueKind::Text(parts) => {
             let pieces = parts.iter().map(|part| match part {
                 TextPart::Text(text) => text.to_string(),
-                TextPart::Variable(name) => reference(name),
+                TextPart::Variable(name) => dialect.reference(name),
             });
             quoted(&pieces.collect::<String>())
         }
@@ -181,11 +178,4 @@ fn names<'a>(names: impl IntoIterator<Item = &'a Arc<str>>) -> String {
 fn one_line(name: &str) -> String {
     let is_plain = |character: char| !character.is_control() && !character.is_whitespace();
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { quoted(name) }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_VALUE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -20,7 +20,8 @@ impl Node {
 }
 
 /// Why one line follows another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum EdgeKind {
     /// In sequence. From the last line of a loop's body back to its header too.
     Next,

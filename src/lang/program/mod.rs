@@ -155,6 +155,11 @@ impl Program {
         if playbook.agent == agent || playbook.skill.is_some() {
             return playbook.name.to_string();
         }
+        self.full_name(playbook)
+    }
+
+    /// `Agent.Playbook`.
+    pub fn full_name(&self, playbook: &Playbook) -> String {
         format!("{}.{}", self.agent(playbook.agent).name, playbook.name)
     }
 
@@ -246,11 +251,15 @@ impl Program {
     pub fn unique_name(&self, id: PlaybookId) -> String {
         let playbook = self.playbook(id);
         let n_same = self.playbooks.iter().filter(|other| other.name == playbook.name).count();
-        if n_same > 1 {
-            format!("{}.{}", self.agent(playbook.agent).name, playbook.name)
-        } else {
-            playbook.name.to_string()
-        }
+        if n_same > 1 { self.full_name(playbook) } else { playbook.name.to_string() }
+    }
+
+    /// A trigger's name, with that of its playbook as [`Program::unique_name`] has it.
+    ///
+    /// # Panics
+    /// If `id` is of another program.
+    pub fn unique_trigger_name(&self, id: TriggerId) -> String {
+        format!("{}:T{}", self.unique_name(id.playbook), id.index + 1)
     }
 
     /// Whose list of tools keeps a playbook from calling the tool named `name`, in words; none: it may call it.

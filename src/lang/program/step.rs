@@ -183,6 +183,15 @@ impl StepKind {
         }
     }
 
+    /// Whether the model judges a condition: that of a branch or loop in words.
+    pub(crate) fn is_judged(&self) -> bool {
+        matches!(
+            self,
+            StepKind::Branch { arm: Arm::If | Arm::ElseIf, condition: None }
+                | StepKind::Loop(Loop::While { condition: None } | Loop::Until { condition: None, .. })
+        )
+    }
+
     /// What the author wrote, also of a line that a mutant has taken out.
     pub(crate) fn as_written(&self) -> &StepKind {
         if let StepKind::Gone(written) = self { written } else { self }

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::wording::in_ticks;
 use crate::source::ast::{AgentTree, Body, FileTree, HeadingTree, PlaybookTree, SkillTree};
 use crate::source::front_matter::{self, Found};
 use crate::source::markdown;
@@ -247,7 +248,7 @@ impl Skill {
         let is_lost = |field: &&Field| NOT_FOLLOWED.contains(&field.key.as_str());
         let lost: Vec<&Field> = self.fields.iter().filter(is_lost).collect();
         if let Some(first) = lost.first() {
-            let keys = lost.iter().map(|field| format!("`{}`", field.key)).collect::<Vec<_>>().join(", ");
+            let keys = in_ticks(lost.iter().map(|field| &field.key));
             let message = format!("{keys}: another program follows this; it has no effect here");
             self.findings.push(Diagnostic::warning("skill-not-followed", first.place, message));
         }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
 use crate::diagnostic::Diagnostic;
+use crate::expr::read_number;
 use crate::span::{FileId, Span};
 use crate::value::Value;
 
@@ -102,8 +103,7 @@ fn number(text: &str) -> Option<Value> {
     if !text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) {
         return None;
     }
-    let int = text.parse().ok().map(Value::Int);
-    int.or_else(|| text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float))
+    read_number(text)
 }
 
 /// Reads the one document of `text`. Lists and mappings may stand `max_nesting` levels inside each other; `original`

@@ -143,9 +143,7 @@ fn at_function(id: BreakpointId, wanted: &FunctionBreakpoint, program: &Program)
 /// All playbooks and plans, by their names and as `Agent.Playbook`.
 pub(crate) fn function_names(program: &Program) -> Vec<String> {
     let playbooks = program.playbooks.iter().filter(|playbook| !playbook.implicit || !playbook.steps.is_empty());
-    let playbooks = playbooks.flat_map(|playbook| {
-        [playbook.name.to_string(), format!("{}.{}", program.agent(playbook.agent).name, playbook.name)]
-    });
+    let playbooks = playbooks.flat_map(|playbook| [playbook.name.to_string(), program.full_name(playbook)]);
     playbooks.chain(program.plans.iter().map(|plan| plan.name.to_string())).collect()
 }
 

@@ -84,7 +84,7 @@ impl SourceWire {
             .map(|(_, file)| FileWire { name: file.name.to_string(), text: file.text.to_string() });
         let mut source = SourceWire { version: version(text).to_string(), files: files.collect(), lines: Vec::new() };
         for playbook in &program.playbooks {
-            let name = format!("{}.{}", program.agent(playbook.agent).name, playbook.name);
+            let name = program.full_name(playbook);
             source.add(program, &name, "", playbook.title_span);
             for step in &playbook.steps {
                 source.add(program, &name, &step.label, step.span);

@@ -218,7 +218,7 @@ fn call(tool: &str, offered: &Offered, index: usize, arguments: JsonObject) -> R
     // Defaults are the session's business, as for everybody who calls the playbook.
     check_arguments(&signature, arguments.clone())
         .map_err(|faults| Wrong(format!("{}; call it again", describe_faults(&signature, &faults))))?;
-    let playbook = format!("{}.{}", program.agent(playbook.agent).name, playbook.name);
+    let playbook = program.full_name(playbook);
     Ok(Wanted::Call { program: offered.name.clone(), playbook, arguments })
 }
 

@@ -80,20 +80,8 @@ pub(crate) fn bind(resolved: &Resolved, given: Given) -> Result<Vec<(Arc<str>, T
     if faults.is_empty() {
         return Ok(bound);
     }
-    let wanted: Vec<String> = parameters.iter().map(write_parameter).collect();
+    let wanted: Vec<String> = parameters.iter().map(Parameter::to_string).collect();
     Err(format!("{}({}): {}", signature.name, wanted.join(", "), faults.join("; ")))
-}
-
-/// `order_id: str = "x"`.
-pub(crate) fn write_parameter(parameter: &Parameter) -> String {
-    let mut text = parameter.name.to_string();
-    if parameter.ty != playhouse_lang::program::Type::ANY {
-        text = format!("{text}: {}", parameter.ty);
-    }
-    match &parameter.default {
-        Some(default) => format!("{text} = {default}"),
-        None => text,
-    }
 }
 
 /// `Name(arg="x", other=3)`.

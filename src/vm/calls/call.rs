@@ -18,12 +18,15 @@ pub(crate) struct Called {
 impl Called {
     /// Whether this is what the line calls.
     pub(crate) fn is_of(&self, site: &CallSite) -> bool {
-        match (self.callee, site.playbook) {
-            (Callee::Playbook(called), Some(playbook)) => called == playbook,
-            (Callee::Tool(_) | Callee::Plan(_), None) => self.name == site.callee,
-            (Callee::Playbook(_), None)
-            | (Callee::Tool(_) | Callee::Plan(_), Some(_))
-            | (Callee::Model | Callee::Gone(_), _) => false,
+        self.is_named(&site.callee, site.playbook)
+    }
+
+    /// Whether a name means this; `playbook` is the one that it names.
+    fn is_named(&self, name: &str, playbook: Option<PlaybookId>) -> bool {
+        match self.callee {
+            Callee::Playbook(called) => playbook == Some(called),
+            Callee::Tool(_) | Callee::Plan(_) => playbook.is_none() && *self.name == *name,
+            Callee::Model | Callee::Gone(_) => false,
         }
     }
 
@@ -38,21 +41,11 @@ impl Called {
     ) -> Vec<TriggerId> {
         let is_it = |id: &&TriggerId| {
             let kind = &program.trigger(**id).kind;
-            let watches = self.callee != Callee::Model && kind.waits_for_call(|name| self.is_named(name));
+            let is_named = |call: &CallName| self.is_named(&call.name, call.playbook);
+            let watches = self.callee != Callee::Model && kind.waits_for_call(is_named);
             watches && wanted(kind) && Some(id.playbook) != caller
         };
         program.agent(agent).triggers.calls.iter().filter(is_it).copied().collect()
-    }
-
-    /// Whether a trigger means this by the name of a call.
-    fn is_named(&self, name: &CallName) -> bool {
-        match (self.callee, name.playbook) {
-            (Callee::Playbook(called), Some(playbook)) => called == playbook,
-            (Callee::Tool(_) | Callee::Plan(_), None) => self.name == name.name,
-            (Callee::Playbook(_), None)
-            | (Callee::Tool(_) | Callee::Plan(_), Some(_))
-            | (Callee::Model | Callee::Gone(_), _) => false,
-        }
     }
 }
 
@@ -159,22 +152,20 @@ impl QueuedCall {
         result_name: Option<Arc<str>>,
         place: Place,
     ) -> QueuedCall {
-        let (state, guards, started, answers) = (CallState::Queued, None, None, Vec::new());
-        let (is_result_secret, is_interrupted, one_of) = (false, false, None);
         QueuedCall {
             id,
             name,
             callee,
             arguments,
             result_name,
-            one_of,
-            is_result_secret,
-            is_interrupted,
-            guards,
+            one_of: None,
+            is_result_secret: false,
+            is_interrupted: false,
+            guards: None,
             place,
-            state,
-            started,
-            answers,
+            state: CallState::Queued,
+            started: None,
+            answers: Vec::new(),
         }
     }
 

@@ -170,8 +170,8 @@ impl Interpreter {
                 let text = format!("{line} -> {}", shorten(&value, shown));
                 let told = &mut self.stack.chat_owner_mut().told;
                 match reference(&queued, &value) {
-                    Some(reference) => told.push_reference(reference),
-                    None => told.push_result(text),
+                    Some(reference) => told.references.push(reference),
+                    None => told.results.push(text),
                 }
                 if let Some(name) = &queued.result_name {
                     let playbook = self.stack.top().executed();
@@ -206,7 +206,7 @@ impl Interpreter {
                     self.stack.core_mut().outdated.push((name.clone(), queued.name.clone()));
                 }
                 let error = Value::Str(error).to_json();
-                self.stack.chat_owner_mut().told.push_result(format!("{line} !! {error}"));
+                self.stack.chat_owner_mut().told.results.push(format!("{line} !! {error}"));
                 if let Phase::Draining(Then::Return { failed, .. }) = &mut self.stack.core_mut().phase {
                     *failed = true;
                     if queued.is_interrupted {
@@ -314,17 +314,17 @@ impl Stack {
 
     /// The calls, of whatever frame, that have ended and of whose results nobody knows yet: they wait to be taken.
     pub(crate) fn untaken_calls(&self) -> Vec<CallId> {
-        let queues = self.frames.iter().flat_map(|frame| frame.core().queue.iter());
-        queues.filter(|queued| matches!(queued.state(), CallState::Done(_))).map(|queued| queued.id).collect()
+        self.calls_that(|queued| matches!(queued.state(), CallState::Done(_)))
     }
 
     /// The calls, of whatever frame, that the world was told to start and that have not ended.
     pub(crate) fn started_calls(&self) -> Vec<CallId> {
+        self.calls_that(|queued| queued.callee.effect().is_some() && queued.is_running())
+    }
+
+    fn calls_that(&self, is_it: impl Fn(&QueuedCall) -> bool) -> Vec<CallId> {
         let queues = self.frames.iter().flat_map(|frame| frame.core().queue.iter());
-        queues
-            .filter(|queued| queued.callee.effect().is_some() && queued.is_running())
-            .map(|queued| queued.id)
-            .collect()
+        queues.filter(|queued| is_it(queued)).map(|queued| queued.id).collect()
     }
 
     /// The call that must be over before another one is queued, because the top frame's queue is full.
@@ -333,7 +333,6 @@ impl Stack {
     }
 }
 
-/// What came of a call, as the program is told.
 /// A file of a skill's folder as its model sees it.
 fn reference(queued: &QueuedCall, value: &Tracked) -> Option<String> {
     let is_skills = *queued.name == *READ_SKILL_FILE && value.origin() == Origin::CODE && !value.is_secret();
@@ -350,6 +349,7 @@ fn origin_of(queued: &QueuedCall) -> Origin {
     }
 }
 
+/// What came of a call, as the program is told.
 fn result_of(outcome: CallOutcome, origin: Origin) -> Result<Tracked, Arc<str>> {
     match outcome {
         CallOutcome::Value { value, secret } => Ok(Tracked::new(value, origin).secret_if(secret)),

@@ -14,7 +14,7 @@ use crate::dataflow::date::{Calendar, zone};
 use crate::machine::stack::Stack;
 use crate::machine::told::Lines;
 use crate::prompt::files::render;
-use crate::prompt::system::{clipped, write_signature};
+use crate::prompt::system::clipped;
 use crate::prompt::topics::deals_with_days;
 use crate::protocol::view::Utterance;
 use crate::protocol::{TurnKind, USER_MESSAGE};
@@ -43,9 +43,9 @@ impl Stack {
         let quarter = usize::try_from(self.settings.context_tokens).unwrap_or(usize::MAX);
         let json = |text: &str| Value::from(text).to_json();
         let user = told.user().map(|text| json(&shorten_text(text, quarter)));
-        let problem = told.problem().map(|text| clipped(text, quarter));
+        let problem = told.problem.as_ref().map(|text| clipped(text, quarter));
         let saying =
-            told.saying().map(|text| json(&text[text.ceil_char_boundary(text.len().saturating_sub(quarter))..]));
+            told.saying.as_ref().map(|text| json(&text[text.ceil_char_boundary(text.len().saturating_sub(quarter))..]));
         let go_on = frame.pointer.map(|step| self.label(step));
 
         let own = |text: &Option<String>| text.as_ref().map_or(0, String::len);
@@ -82,7 +82,7 @@ impl Stack {
     }
 
     fn write_playbook(&self, playbook: &Playbook) -> ShownPlaybook {
-        let signature = write_signature(&playbook.name, &playbook.signature());
+        let signature = playbook.signature().written(&playbook.name, "");
         let is_goal = playbook.mode == Mode::Goal;
         let (description, n_numbered) = match &playbook.skill {
             Some(skill) => (self.write_skill(playbook, skill), playbook.steps.len()),
@@ -278,7 +278,7 @@ impl Stack {
         let callee = self.program.playbook(region.playbook);
         let margin = "  ".repeat(playbook.nesting(step.id) + 1);
         let indented = |text: &str| text.trim().replace('\n', &format!("\n{margin}"));
-        let mut lines = vec![format!("{margin}{}:", write_signature(&callee.name, &callee.signature()))];
+        let mut lines = vec![format!("{margin}{}:", callee.signature().written(&callee.name, ""))];
         if !callee.description.trim().is_empty() {
             lines.push(format!("{margin}{}", indented(&callee.description)));
         }

@@ -4,9 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, TriggerKind, Type};
+use playhouse_lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, TriggerKind};
 
-use crate::calls::arguments::write_parameter;
 use crate::prompt::files::render;
 use crate::prompt::topics::repeats;
 use crate::protocol::ToolSignature;
@@ -103,7 +102,7 @@ pub(super) fn callable_playbooks(program: &Program, agent: AgentId) -> impl Iter
 
 /// `Name(a: str, b = 3) -> dict: what it does`.
 pub(crate) fn summary_line(name: &str, signature: &Signature) -> String {
-    let line = write_signature(name, signature);
+    let line = signature.written(name, "");
     if signature.summary.is_empty() { line } else { format!("{line}: {}", signature.summary) }
 }
 
@@ -122,12 +121,6 @@ pub(super) fn starts_by_itself(playbook: &Playbook) -> String {
 /// The beginning of a text.
 pub(super) fn clipped(text: &str, limit: usize) -> String {
     if text.len() <= limit { text.to_owned() } else { format!("{}…", &text[..text.floor_char_boundary(limit)]) }
-}
-
-pub(super) fn write_signature(name: &str, signature: &Signature) -> String {
-    let parameters: Vec<String> = signature.parameters.iter().map(write_parameter).collect();
-    let returns = if signature.returns == Type::ANY { String::new() } else { format!(" -> {}", signature.returns) };
-    format!("{name}({}){returns}", parameters.join(", "))
 }
 
 #[derive(Debug, Default)]

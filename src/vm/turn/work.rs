@@ -12,7 +12,7 @@ use crate::turn::state::{Todo, Turn};
 impl Todo {
     /// Whether it ends the turn.
     pub(super) fn is_yield(&self) -> bool {
-        matches!(self, Todo::Act(Action::Wait(_) | Action::Return(_) | Action::End(_)))
+        matches!(self, Todo::Act(action) if action.is_yield())
     }
 }
 
@@ -51,23 +51,16 @@ impl Turn {
     pub(super) fn sets_ahead(&self) -> Vec<(Arc<str>, Value)> {
         let mut sets = Vec::new();
         for reading in self.readings.iter().take(self.horizon) {
-            match reading {
-                Reading::Line(line) => {
-                    for action in &line.actions {
-                        match action {
-                            Action::Set(members) => sets.extend(members.clone()),
-                            Action::Wait(_) | Action::Return(_) | Action::End(_) => return sets,
-                            Action::Say(_) | Action::Call { .. } | Action::Think(_) | Action::Skip(_) => {}
-                        }
-                    }
+            if let Reading::Fault(_) = reading {
+                return sets;
+            }
+            let Reading::Line(line) = reading else { continue };
+            for action in &line.actions {
+                if let Action::Set(members) = action {
+                    sets.extend(members.clone());
+                } else if action.is_yield() {
+                    return sets;
                 }
-                Reading::Fault(_) => return sets,
-                Reading::SayBegan { .. }
-                | Reading::SayText(_)
-                | Reading::SayEnded
-                | Reading::Prose { .. }
-                | Reading::Think { .. }
-                | Reading::Ignored { .. } => {}
             }
         }
         sets

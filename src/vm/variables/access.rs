@@ -299,10 +299,16 @@ impl Stack {
         choices.filter(|choices| !choices.contains(value)).map(|choices| one_of(choices))
     }
 
-    /// A value for a name of the top frame's agent, secret if the name is declared so: before anybody is told of it.
-    pub(crate) fn as_declared(&self, name: &str, value: Tracked) -> Tracked {
-        let is_secret = self.is_declared_secret(self.core().agent, name);
-        value.secret_if(is_secret)
+    /// A value for a name of the playbook that is executed, secret if the name is declared so: before anybody is told of it.
+    ///
+    /// # Errors
+    /// The name is declared otherwise.
+    pub(crate) fn as_declared(&self, name: &str, value: Tracked) -> Result<Tracked, EvalFault> {
+        let value = value.secret_if(self.is_declared_secret(self.core().agent, name));
+        match self.wanted(self.top().executed(), name, value.value()) {
+            Some(wanted) => Err(EvalFault::words(format!("${name} must be {wanted}, not {}", value.value().kind()))),
+            None => Ok(value),
+        }
     }
 
     pub(crate) fn is_declared_secret(&self, agent: AgentId, name: &str) -> bool {

@@ -118,36 +118,28 @@ pub fn holds(condition: &Expr, scope: &dyn Lookup) -> Result<bool, EvalFault> {
 /// The truth of a condition, if it is known: of what was never set nothing is, and what is negated or joined with it
 /// is as unknown, unless the other side decides.
 fn known_truth(condition: &Expr, scope: &dyn Lookup) -> Result<Option<bool>, EvalFault> {
-    match &condition.kind {
-        ExprKind::Unary(UnaryOperator::Not, operand) => Ok(known_truth(operand, scope)?.map(|truth| !truth)),
-        ExprKind::Binary(operator @ (BinaryOperator::And | BinaryOperator::Or), left, right) => {
-            let decides = Some(*operator == BinaryOperator::Or);
-            let left = known_truth(left, scope)?;
-            if left == decides {
-                return Ok(left);
-            }
-            let right = known_truth(right, scope)?;
-            Ok(if left.is_none() && right != decides { None } else { right })
-        }
-        ExprKind::Test { subject, .. } if is_unset(subject, scope) => Ok(None),
-        ExprKind::Test { .. }
-        | ExprKind::Literal(_)
-        | ExprKind::Reference(_)
-        | ExprKind::List(_)
-        | ExprKind::Map(_)
-        | ExprKind::Text(_)
-        | ExprKind::Range(..)
-        | ExprKind::Unary(UnaryOperator::Negate | UnaryOperator::Lowercase, _)
-        | ExprKind::Binary(..)
-        | ExprKind::Length(_) => match eval_condition(condition, scope) {
-            Err(EvalFault::Unset(_)) => Ok(None),
-            result => result.map(Some),
-        },
+    if let ExprKind::Unary(UnaryOperator::Not, operand) = &condition.kind {
+        return Ok(known_truth(operand, scope)?.map(|truth| !truth));
     }
-}
-
-fn is_unset(subject: &Expr, scope: &dyn Lookup) -> bool {
-    matches!(&subject.kind, ExprKind::Reference(reference) if scope.lookup(&reference.name).is_none())
+    if let ExprKind::Binary(operator @ (BinaryOperator::And | BinaryOperator::Or), left, right) = &condition.kind {
+        let decides = Some(*operator == BinaryOperator::Or);
+        let left = known_truth(left, scope)?;
+        if left == decides {
+            return Ok(left);
+        }
+        let right = known_truth(right, scope)?;
+        return Ok(if left.is_none() && right != decides { None } else { right });
+    }
+    if let ExprKind::Test { subject, .. } = &condition.kind
+        && let ExprKind::Reference(reference) = &subject.kind
+        && scope.lookup(&reference.name).is_none()
+    {
+        return Ok(None);
+    }
+    match eval_condition(condition, scope) {
+        Err(EvalFault::Unset(_)) => Ok(None),
+        result => result.map(Some),
+    }
 }
 
 /// Reads a reference: the variable, then the path into its value.

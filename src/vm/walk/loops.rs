@@ -42,11 +42,7 @@ impl Interpreter {
         // What can go wrong with the item does so before the round has begun: the loop stays where it was.
         let mut item = None;
         if let (Loop::ForEach { variable, .. }, Some(value)) = (header, state.item()) {
-            let value = self.stack.as_declared(&variable.name, value);
-            if let Some(wanted) = self.stack.wanted(self.stack.top().executed(), &variable.name, value.value()) {
-                let (name, kind) = (&variable.name, value.value().kind());
-                return Err(EvalFault::words(format!("${name} must be {wanted}, not {kind}")));
-            }
+            let value = self.stack.as_declared(&variable.name, value)?;
             text = format!("{text}: ${} = {}", variable.name, shorten(&value, self.stack.settings.shown_value_bytes));
             item = Some((&variable.name, value));
         }

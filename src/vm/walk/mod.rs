@@ -168,12 +168,7 @@ impl Interpreter {
     fn act(&mut self, step: StepId, kind: &StepKind) -> Result<LineEffect, EvalFault> {
         match kind {
             StepKind::Assign { target, value: Some(value) } => {
-                let value = self.stack.as_declared(&target.name, eval(value, &self.stack.reader())?);
-                let executed = self.stack.top().executed();
-                if let Some(wanted) = self.stack.wanted(executed, &target.name, value.value()) {
-                    let (name, kind) = (&target.name, value.value().kind());
-                    return Err(EvalFault::words(format!("${name} must be {wanted}, not {kind}")));
-                }
+                let value = self.stack.as_declared(&target.name, eval(value, &self.stack.reader())?)?;
                 let shown = shorten(&value, self.stack.settings.shown_value_bytes);
                 let assigned = (target.name.clone(), value.value().clone());
                 self.set_variable(&target.name, value);
@@ -285,20 +280,10 @@ impl Stack {
     pub(crate) fn is_unanswered(&self, step: StepId) -> bool {
         let frame = self.top();
         let line = self.body(frame).step(step);
-        match &line.kind {
-            StepKind::Ask { targets } if targets.is_empty() => frame.pointer != Some(step) || !frame.here.is_answered,
-            StepKind::Ask { .. } => !frame.work.is_done(line),
-            StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Break
-            | StepKind::Continue
-            | StepKind::Call(_)
-            | StepKind::Assign { .. }
-            | StepKind::Say { .. }
-            | StepKind::Free
-            | StepKind::Gone(_) => false,
+        let StepKind::Ask { targets } = &line.kind else { return false };
+        match targets.is_empty() {
+            true => frame.pointer != Some(step) || !frame.here.is_answered,
+            false => !frame.work.is_done(line),
         }
     }
 
@@ -310,19 +295,8 @@ impl Stack {
     fn way_out_of(&self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
         let body = self.body(frame);
         let line = body.step(step);
-        let is_work = match &line.kind {
-            StepKind::Ask { targets } => !targets.is_empty(),
-            StepKind::Call(_) | StepKind::Assign { .. } => true,
-            StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Break
-            | StepKind::Continue
-            | StepKind::Say { .. }
-            | StepKind::Free
-            | StepKind::Gone(_) => false,
-        };
+        let asks_for_values = matches!(&line.kind, StepKind::Ask { targets } if !targets.is_empty());
+        let is_work = asks_for_values || matches!(line.kind, StepKind::Call(_) | StepKind::Assign { .. });
         let [only] = body.flow.successors(step) else { return None };
         let is_left_out = frame.pointer == Some(step) && frame.here.skipped.is_some();
         (is_left_out || is_work && frame.work.is_done(line)).then_some(only.to)
@@ -386,22 +360,8 @@ impl Stack {
             matches!(self.find_callee(name), Ok(Resolved { callee: Callee::Tool(EffectClass::ReadOnly), .. }))
                 && asks_nobody(name)
         };
-        let changes_something = match &line.kind {
-            StepKind::Call(site) | StepKind::Return(Returned::Call(site)) => !calls_quietly(&site.callee),
-            StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Break
-            | StepKind::Continue
-            | StepKind::Assign { .. }
-            | StepKind::Ask { .. }
-            | StepKind::Say { .. }
-            | StepKind::Free
-            | StepKind::Gone(_) => false,
-        };
-        let calls = matches!(line.kind, StepKind::Call(_) | StepKind::Return(Returned::Call(_)));
-        if let Some(call) = self.call_in_the_way().filter(|_| calls) {
+        let changes_something = line.call().is_some_and(|site| !calls_quietly(&site.callee));
+        if let Some(call) = self.call_in_the_way().filter(|_| line.call().is_some()) {
             return Some(call);
         }
         // A return waits for its queue anyway.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::wording::meant_or;
 use crate::host::checks::{Breach, Verdict, Verified};
 use crate::host::launch::Opened;
 use crate::host::text::shorten;
@@ -38,10 +39,7 @@ pub(super) fn check_tools(checks: &[DatabaseCheck], tools: &Registry) -> Vec<Dia
                 continue;
             }
             let known: Vec<String> = tools.signatures().iter().map(|tool| tool.signature.name.to_string()).collect();
-            let next = match nearest(name, known.iter()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", known.join(", ")),
-            };
+            let next = meant_or(nearest(name, known.iter()), format!("there are {}", known.join(", ")));
             let message = format!("there is no tool `{name}`");
             findings.push(Diagnostic::error("no-tool", check.span, message).with_note(next));
         }

@@ -1,7 +1,7 @@
 //! Numbers in what people write, in digits and in words.
 
 use crate::host::patterns::{Thing, places};
-use crate::lang::expr::number_word;
+use crate::lang::expr::{number_word, read_number};
 use crate::value::Value;
 
 use super::english::find_any;
@@ -38,10 +38,7 @@ fn read_digits(text: &str) -> Option<Value> {
             if is_thousands { format!("{digits}{behind}") } else { format!("{digits}.{behind}") }
         }
     };
-    if let Ok(int) = plain.parse::<i64>() {
-        return Some(Value::Int(int));
-    }
-    plain.parse::<f64>().ok().filter(|float| float.is_finite()).map(Value::Float)
+    read_number(&plain)
 }
 
 /// `twenty-five`, `two hundred and three`. None: words that make no number of English; a part of them would be another

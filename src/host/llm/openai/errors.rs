@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::server::Server;
 use crate::host::llm::status_is_transient;
 use crate::host::net;
+use crate::host::text::one_line;
 use crate::host::text::shorten;
 use crate::vm::protocol::ReplyEnd;
 
@@ -257,7 +258,7 @@ pub(super) fn text_of_page(page: &str) -> String {
     } else {
         page.to_owned()
     };
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&text)
 }
 
 /// How long a server asks us to wait. A date is taken relative to the answer's own `Date`, so that neither our

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::analysis::chart::types::{Chart, Edge, EdgeKind, Node, Part};
+use crate::diagnostic::wording::one_line;
 use crate::program::{AgentId, PlaybookId, Program, StepId};
 use crate::span::Span;
 
@@ -25,7 +26,7 @@ impl<'p> Builder<'p> {
             self.nodes.push(Node {
                 id: id_of(self.program, &part),
                 part,
-                name: name.split_whitespace().collect::<Vec<_>>().join(" "),
+                name: one_line(name),
                 detail: String::new(),
                 about: String::new(),
                 inside: None,
@@ -113,7 +114,7 @@ fn id_of(program: &Program, part: &Part) -> String {
         Part::Playbook(playbook) => program.unique_name(*playbook).into(),
         Part::Tool(name) => name.clone(),
         Part::Plan(plan) => program.plan(*plan).map_or_else(|| "".into(), |plan| plan.name.clone()),
-        Part::Trigger(trigger) => format!("{}:T{}", program.unique_name(trigger.playbook), trigger.index + 1).into(),
+        Part::Trigger(trigger) => program.unique_trigger_name(*trigger).into(),
         Part::Begin | Part::End => return kind.to_owned(),
         Part::Line(_) => "".into(),
     };

@@ -6,6 +6,7 @@ use crate::analysis::Analysis;
 use crate::analysis::chart::builder::Builder;
 use crate::analysis::chart::types::{Chart, EdgeKind, Part};
 use crate::analysis::explain::{savings, signature, step_kind};
+use crate::diagnostic::wording::one_line;
 use crate::program::flow_graph::{self, Node};
 use crate::program::{Mode, PlaybookId, Program, StepKind};
 
@@ -21,7 +22,7 @@ pub(super) fn chart<P: Borrow<Program>>(analysis: &Analysis<P>, id: PlaybookId) 
     for step in &playbook.steps {
         let node = builder.node(Part::Line(step.id), &step.label, Some(step.span));
         node.id = format!("line:{}", step.label);
-        node.detail = step.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        node.detail = one_line(&step.text);
         let read = std::iter::once(step_kind(program, playbook, &step.kind));
         node.about = read.chain(savings(analysis, playbook, step)).collect::<Vec<_>>().join("; ");
         node.is_explicit = step.explicit;

@@ -4,14 +4,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::analysis::checks::lines::{compared_with, conditions, without_case};
+use crate::analysis::checks::lines::{conditions, equated};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::Spelling;
-use crate::expr::{BinaryOperator as Op, EXISTENCE, Expr, ExprKind, scan_reference};
+use crate::expr::{EXISTENCE, Expr, ExprKind, scan_reference};
 use crate::lower::Fields;
 use crate::program::{Agent, CallSite, Mode, Playbook, Program, Returned, StepKind};
 use crate::span::Span;
-use crate::value::{PathStep, Reference, Value};
+use crate::value::{PathStep, Value};
 
 /// Adds a warning for each that is nearly the name of one that is declared. A result may have more fields than were declared,
 /// so a name that is like none of them is no finding.
@@ -47,14 +47,14 @@ pub(super) fn check_records(program: &Program, tools: Option<&Fields>, diagnosti
     for agent in &program.agents {
         let playbooks = || agent.playbooks.iter().map(|id| program.playbook(*id));
         let results = call_results(program, agent);
-        let mut compared: Vec<(&Reference, &Value, Span)> = Vec::new();
+        let mut compared: Vec<(&Arc<str>, &Arc<str>, Span)> = Vec::new();
         for playbook in playbooks() {
             // What a parameter holds, whoever calls says.
             let is_given = |name: &str| playbook.parameters.iter().any(|parameter| *parameter.name == *name);
             let texts = conditions(playbook).flat_map(|(condition, _)| texts_compared(condition));
-            compared.extend(texts.filter(|(reference, ..)| !is_given(&reference.name)));
+            compared.extend(texts.filter(|(name, ..)| !is_given(name)));
         }
-        compared.retain(|(reference, ..)| results.contains_key(&*reference.name));
+        compared.retain(|(name, ..)| results.contains_key(&***name));
         if compared.is_empty() {
             continue;
         }
@@ -63,9 +63,7 @@ pub(super) fn check_records(program: &Program, tools: Option<&Fields>, diagnosti
         });
         let read: Vec<_> = places.flat_map(|place| fields_in(program.sources.text(place), place)).collect();
         let known = results_of(program, agent, tools);
-        for (reference, text, place) in compared {
-            let name = &reference.name;
-            let text = text.as_str().unwrap_or_default();
+        for (name, text, place) in compared {
             let is_record = read.iter().any(|(record, ..)| record == name);
             // Whether it is found is another question (`unquoted-word`).
             if !is_record || EXISTENCE.iter().any(|(word, _)| text.eq_ignore_ascii_case(word)) {
@@ -86,15 +84,13 @@ pub(super) fn check_records(program: &Program, tools: Option<&Fields>, diagnosti
 }
 
 /// The variables by themselves that a condition compares with a text, each with one of the texts.
-fn texts_compared(condition: &Expr) -> Vec<(&Reference, &Value, Span)> {
+fn texts_compared(condition: &Expr) -> Vec<(&Arc<str>, &Arc<str>, Span)> {
     let mut found = Vec::new();
     condition.for_each(&mut |expr| {
-        let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return };
-        let ExprKind::Reference(reference) = &without_case(left).kind else { return };
-        let text = compared_with(right).iter().map(without_case).find_map(|value| {
-            if let ExprKind::Literal(text @ Value::Str(_)) = &value.kind { Some(text) } else { None }
-        });
-        found.extend(text.filter(|_| reference.path.is_empty()).map(|text| (reference, text, expr.span)));
+        let Some((name, mut compared)) = equated(expr) else { return };
+        let text = compared
+            .find_map(|value| if let ExprKind::Literal(Value::Str(text)) = &value.kind { Some(text) } else { None });
+        found.extend(text.map(|text| (name, text, expr.span)));
     });
     found
 }

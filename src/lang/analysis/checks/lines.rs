@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::Spelling;
+use crate::diagnostic::wording::meant_or;
 use crate::expr::{BinaryOperator as Op, Expr, ExprKind, scan_name};
 use crate::lower::alone::Alone;
 use crate::program::{
@@ -106,11 +107,9 @@ impl<'a> Variables<'a> {
                 for name in trigger.names.iter().filter(unknown).filter(|_| exact && !self.has_goal) {
                     let message = format!("no line sets `${name}`, so this trigger can't match");
                     let warning = Diagnostic::warning("unknown-variable", trigger.span, message);
-                    let advice = match self.nearest(name) {
-                        Some(meant) => format!("did you mean `${meant}`?"),
-                        None => format!("declare it (`variables: {{{name}: …}}`) if it comes from outside"),
-                    };
-                    diagnostics.push(warning.with_note(advice));
+                    let meant = self.nearest(name).map(|meant| format!("${meant}"));
+                    let otherwise = format!("declare it (`variables: {{{name}: …}}`) if it comes from outside");
+                    diagnostics.push(warning.with_note(meant_or(meant, otherwise)));
                 }
             }
         }
@@ -120,24 +119,19 @@ impl<'a> Variables<'a> {
 /// Comparisons of a variable with a value that its type does not have.
 fn never_equal(playbook: &Playbook, agent: &Agent, condition: &Expr, place: Span, diagnostics: &mut Vec<Diagnostic>) {
     condition.for_each(&mut |expr| {
-        let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return };
-        let ExprKind::Reference(reference) = &without_case(left).kind else { return };
-        if !reference.path.is_empty() {
-            return;
-        }
-        let ty = playbook.type_of(agent, &reference.name).unwrap_or(Type::ANY);
-        let choices = playbook.choices.get(&reference.name);
-        for value in compared_with(right).iter().filter_map(|value| without_case(value).as_constant()) {
+        let Some((name, compared)) = equated(expr) else { return };
+        let ty = playbook.type_of(agent, name).unwrap_or(Type::ANY);
+        let choices = playbook.choices.get(name);
+        for value in compared.filter_map(Expr::as_constant) {
             if !can_be(ty, &value) {
-                let message = format!("`${}` is of type {ty}, so it is never {}", reference.name, value.to_json());
+                let message = format!("`${name}` is of type {ty}, so it is never {}", value.to_json());
                 let warning = Diagnostic::warning("never-equal", place, message);
                 diagnostics.push(warning.with_note("compare it with a value of its type, or declare another type"));
             } else if let Some(choices) =
                 choices.filter(|choices| !choices.iter().any(|choice| is_alike(choice, &value)))
                 && value != Value::Null
             {
-                let (name, choices) = (&reference.name, one_of(choices));
-                let message = format!("`${name}` is {choices}, so it is never {}", value.to_json());
+                let message = format!("`${name}` is {}, so it is never {}", one_of(choices), value.to_json());
                 let warning = Diagnostic::warning("never-equal", place, message);
                 diagnostics
                     .push(warning.with_note("compare it with one of them, or add this to the choices of the question"));
@@ -154,14 +148,17 @@ fn is_alike(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// What a comparison compares with: several, or one.
-pub(super) fn compared_with(right: &Expr) -> &[Expr] {
+/// The variable by itself that a comparison compares with values, and what it may or may not be equal to: several, or one.
+/// The case of letters is left out.
+pub(super) fn equated(expr: &Expr) -> Option<(&Arc<str>, impl Iterator<Item = &Expr>)> {
+    let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return None };
+    let ExprKind::Reference(reference) = &without_case(left).kind else { return None };
     let right = without_case(right);
-    if let ExprKind::List(items) = &right.kind { items } else { std::slice::from_ref(right) }
+    let compared: &[Expr] = if let ExprKind::List(items) = &right.kind { items } else { std::slice::from_ref(right) };
+    reference.path.is_empty().then(|| (&reference.name, compared.iter().map(without_case)))
 }
 
-/// What is compared, whatever its case.
-pub(super) fn without_case(expr: &Expr) -> &Expr {
+fn without_case(expr: &Expr) -> &Expr {
     if let ExprKind::Unary(crate::expr::UnaryOperator::Lowercase, inner) = &expr.kind { inner } else { expr }
 }
 

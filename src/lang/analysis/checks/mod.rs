@@ -26,6 +26,7 @@ use crate::analysis::checks::unquoted::check_unquoted;
 use crate::analysis::checks::unused::check_unused;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::meant_or;
 use crate::english::callables::{Callable, Meaning, Names};
 use crate::english::phrase::{Phrase, mentioned_names};
 use crate::english::skill_calls::named_skill;
@@ -100,7 +101,7 @@ impl Check<'_> {
         }
         let mut playbooks: HashMap<String, &Playbook> = HashMap::new();
         for playbook in self.program.playbooks.iter().filter(|playbook| !playbook.implicit) {
-            let qualified = format!("{}.{}", self.program.agent(playbook.agent).name, playbook.name);
+            let qualified = self.program.full_name(playbook);
             playbooks.entry(playbook.name.to_string()).or_insert(playbook);
             playbooks.entry(qualified).or_insert(playbook);
         }
@@ -204,10 +205,8 @@ impl Check<'_> {
             }
             let message = format!("there is no skill `{name}`, so this line is left to the model");
             let found = Diagnostic::warning("unknown-skill", named.name.span(), message);
-            self.diagnostics.push(match self.names.nearest_skill(name) {
-                Some(near) => found.with_note(format!("did you mean `{near}`?")),
-                None => found.with_note(format!("import it: `!import skills/{name}`")),
-            });
+            let near = self.names.nearest_skill(name);
+            self.diagnostics.push(found.with_note(meant_or(near, format!("import it: `!import skills/{name}`"))));
         }
     }
 

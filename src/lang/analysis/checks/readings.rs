@@ -6,7 +6,7 @@ use crate::english::phrase::{Mention, Phrase, without_emphasis};
 use crate::expr::{
     AGES, BinaryOperator as Op, Expr, ExprKind, MOMENTS, continues_name, is_one_of, number_word, read_date,
 };
-use crate::program::{Arm, Loop, Playbook, Program, Step, StepKind, TriggerKind, WEEKDAYS};
+use crate::program::{Playbook, Program, Step, StepKind, TriggerKind, WEEKDAYS};
 use crate::span::Span;
 use crate::value::Value;
 
@@ -71,14 +71,7 @@ fn counts_down(program: &Program, playbook: &Playbook, compared: &Expr) -> Optio
 
 /// What the model judges because it asks how old something is or which day it is: conditions of lines, and triggers.
 fn in_words(program: &Program, playbook: &Playbook, diagnostics: &mut Vec<Diagnostic>) {
-    let is_judged = |kind: &StepKind| {
-        matches!(
-            kind,
-            StepKind::Branch { arm: Arm::If | Arm::ElseIf, condition: None }
-                | StepKind::Loop(Loop::While { condition: None } | Loop::Until { condition: None, .. })
-        )
-    };
-    let lines = playbook.steps.iter().filter(|step| is_judged(&step.kind)).map(|step| step.span);
+    let lines = playbook.steps.iter().filter(|step| step.kind.is_judged()).map(|step| step.span);
     let triggers = playbook.triggers.iter().filter(|trigger| trigger.kind == TriggerKind::Semantic);
     for place in lines.chain(triggers.map(|trigger| trigger.span)) {
         let text = program.sources.text(place);

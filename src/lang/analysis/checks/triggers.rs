@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::wording::one_line;
 use crate::english::triggers::conditions::{NearCondition, near_condition};
 use crate::program::{CALL, Playbook, Program, Trigger, TriggerKind};
 use crate::span::Span;
@@ -23,8 +24,7 @@ pub(crate) fn check_triggers(program: &Program, diagnostics: &mut Vec<Diagnostic
 }
 
 fn same_trigger(trigger: &Trigger, first: &mut HashMap<String, Span>, diagnostics: &mut Vec<Diagnostic>) {
-    let words: Vec<&str> = trigger.text.split_whitespace().collect();
-    let text = words.join(" ").trim_end_matches('.').to_lowercase();
+    let text = one_line(&trigger.text).trim_end_matches('.').to_lowercase();
     match first.get(&text) {
         // Several playbooks may well begin at the beginning.
         Some(place) if trigger.kind != TriggerKind::Beginning => {

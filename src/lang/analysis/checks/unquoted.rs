@@ -1,12 +1,12 @@
 //! Words without quotes that are read as something else than people mean: `If $customer is not found` is true of every
 //! customer whose value is not the text "found", and of `If $size is small` the model judges what is small.
 
-use crate::analysis::checks::lines::{compared_with, conditions, without_case};
+use crate::analysis::checks::lines::{conditions, equated};
 use crate::diagnostic::Diagnostic;
 use crate::english::phrase::Phrase;
 use crate::english::words::split_camel_case;
-use crate::expr::{BinaryOperator as Op, EXISTENCE, Expr, ExprKind};
-use crate::program::{Arm, Loop, Playbook, Program, StepKind, TypeKind, one_of};
+use crate::expr::{EXISTENCE, Expr, ExprKind};
+use crate::program::{Playbook, Program, TypeKind, one_of};
 use crate::value::Value;
 
 /// Adds a warning for each.
@@ -20,20 +20,17 @@ pub(super) fn check_unquoted(program: &Program, diagnostics: &mut Vec<Diagnostic
 /// Words that ask whether something is there, in a condition of `playbook`, unless the program shows that they are values.
 fn existence(program: &Program, playbook: &Playbook, condition: &Expr, diagnostics: &mut Vec<Diagnostic>) {
     condition.for_each(&mut |expr| {
-        let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return };
         // A member is a text more often than a thing that may be there: `$order.status is found`.
-        let ExprKind::Reference(reference) = &without_case(left).kind else { return };
-        if !reference.path.is_empty() || is_value_of_type(program, playbook, &reference.name) {
+        let Some((name, values)) = equated(expr).filter(|(name, _)| !is_value_of_type(program, playbook, name)) else {
             return;
-        }
-        for compared in compared_with(right).iter().map(without_case) {
+        };
+        for compared in values {
             let ExprKind::Literal(Value::Str(word)) = &compared.kind else { continue };
             let Some((_, test)) = EXISTENCE.iter().find(|(known, _)| word.eq_ignore_ascii_case(known)) else { continue };
             let is_quoted = !program.sources.text(compared.span).starts_with(char::is_alphabetic);
-            if is_quoted || is_given(program, playbook, &reference.name, word) {
+            if is_quoted || is_given(program, playbook, name, word) {
                 continue;
             }
-            let name = &reference.name;
             let message = format!("`${name}` is compared with the text \"{word}\", and nothing here gives it that text");
             let advice = format!(
                 "`is {test}` asks whether it has a value, `is empty` whether a list has no items; if you mean the text, \
@@ -48,14 +45,7 @@ fn existence(program: &Program, playbook: &Playbook, condition: &Expr, diagnosti
 /// Conditions of `playbook` that are left to the model because a choice of a question stands in them without quotes, and the
 /// word is one that judges: `small`, `late`.
 fn judged_choices(program: &Program, playbook: &Playbook, diagnostics: &mut Vec<Diagnostic>) {
-    let is_judged = |kind: &StepKind| {
-        matches!(
-            kind,
-            StepKind::Branch { arm: Arm::If | Arm::ElseIf, condition: None }
-                | StepKind::Loop(Loop::While { condition: None } | Loop::Until { condition: None, .. })
-        )
-    };
-    for step in playbook.steps.iter().filter(|step| is_judged(&step.kind) && !playbook.choices.is_empty()) {
+    for step in playbook.steps.iter().filter(|step| step.kind.is_judged() && !playbook.choices.is_empty()) {
         let line = Phrase::at(program.sources.text(step.span), step.span);
         for mention in line.mentions() {
             let Some(choices) = playbook.choices.get(&mention.name) else { continue };

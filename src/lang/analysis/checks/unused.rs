@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::Diagnostic;
-use crate::english::words::split_camel_case;
+use crate::english::words::{bare_words, split_camel_case};
 use crate::expr::scan_name;
 use crate::program::{AgentKind, Entry, Mode, OnLimit, Playbook, Program};
 
@@ -114,7 +114,7 @@ fn mark_in_plain_words(program: &Program, used: &mut [bool]) {
 
 fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    for part in text.split(|c: char| !crate::expr::continues_name(c)).filter(|part| !part.is_empty()) {
+    for part in bare_words(text) {
         split_camel_case(part, &mut words);
     }
     words.retain(|word| !matches!(word.as_str(), "the" | "a" | "an"));

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::analysis::diff::matching::{Matching, plain, same_lines};
+use crate::analysis::diff::matching::{Matching, same_lines};
+use crate::diagnostic::wording::one_line;
 use crate::program::{Playbook, Program, StepId};
 
 /// All that differs between an old program and a new one.
@@ -50,7 +51,7 @@ impl ProgramChanges {
         let mut parts = Vec::new();
         for playbook in &new.playbooks {
             let before = old.playbooks.iter().find(|before| matching.playbook(before.id) == Some(playbook.id));
-            let name = playbook_name(new, playbook);
+            let name = new.full_name(playbook).into();
             match before {
                 Some(before) => parts.extend(changed_playbook(name, before, playbook)),
                 None if playbook.implicit => {}
@@ -59,7 +60,7 @@ impl ProgramChanges {
         }
         let is_gone = |playbook: &&Playbook| matching.playbook(playbook.id).is_none() && !playbook.implicit;
         let gone = old.playbooks.iter().filter(is_gone);
-        parts.extend(gone.map(|playbook| whole(playbook_name(old, playbook), ChangeKind::Removed)));
+        parts.extend(gone.map(|playbook| whole(old.full_name(playbook).into(), ChangeKind::Removed)));
         for plan in &new.plans {
             let before = old.plans.iter().find(|before| before.name == plan.name);
             match before.map(|before| old.sources.text(before.span) == new.sources.text(plan.span)) {
@@ -83,10 +84,6 @@ fn whole(name: Arc<str>, kind: ChangeKind) -> PartChange {
     PartChange { name, kind, removed: Vec::new(), added: Vec::new(), others: Vec::new() }
 }
 
-fn playbook_name(program: &Program, playbook: &Playbook) -> Arc<str> {
-    format!("{}.{}", program.agent(playbook.agent).name, playbook.name).into()
-}
-
 /// None: nothing of it differs.
 fn changed_playbook(name: Arc<str>, old: &Playbook, new: &Playbook) -> Option<PartChange> {
     let same = same_lines(old, new);
@@ -96,15 +93,16 @@ fn changed_playbook(name: Arc<str>, old: &Playbook, new: &Playbook) -> Option<Pa
     };
     let gone = old.steps.iter().filter(|step| same.get(step.id.0 as usize).copied().flatten().is_none());
     let come = new.steps.iter().filter(|step| !same.contains(&Some(step.id)));
-    let texts =
-        |playbook: &Playbook| -> Vec<String> { playbook.triggers.iter().map(|trigger| plain(&trigger.text)).collect() };
+    let texts = |playbook: &Playbook| -> Vec<String> {
+        playbook.triggers.iter().map(|trigger| one_line(&trigger.text)).collect()
+    };
     let others = [
-        ("heading", plain(&old.title) != plain(&new.title)),
-        ("description", plain(&old.description) != plain(&new.description)),
+        ("heading", one_line(&old.title) != one_line(&new.title)),
+        ("description", one_line(&old.description) != one_line(&new.description)),
         ("triggers", texts(old) != texts(new)),
         ("mode", old.mode != new.mode),
         ("limits", old.limits != new.limits),
-        ("notes", plain(&old.notes) != plain(&new.notes)),
+        ("notes", one_line(&old.notes) != one_line(&new.notes)),
     ];
     let change = PartChange {
         name,
@@ -147,7 +145,8 @@ impl fmt::Display for ProgramChanges {
         for part in &self.parts {
             let others = if part.others.is_empty() { String::new() } else { format!(": {}", part.others.join(", ")) };
             lines.push(format!("{}: {}{others}", part.name, part.kind).replace(": changed:", ":"));
-            let line = |sign: char, (label, text): &(Arc<str>, Arc<str>)| format!("  {sign} {label} {}", plain(text));
+            let line =
+                |sign: char, (label, text): &(Arc<str>, Arc<str>)| format!("  {sign} {label} {}", one_line(text));
             lines.extend(part.removed.iter().map(|removed| line('-', removed)));
             lines.extend(part.added.iter().map(|added| line('+', added)));
         }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::diagnostic::wording::one_line;
 use crate::plan::PlanId;
 use crate::program::{AgentId, Playbook, PlaybookId, Program, StepId, TriggerId};
 
@@ -130,18 +131,13 @@ fn same_agents(old: &Program, new: &Program) -> Vec<Option<AgentId>> {
 fn same_triggers(old: &Playbook, new: &Playbook) -> Vec<Option<u32>> {
     let mut is_taken = vec![false; new.triggers.len()];
     let same = |trigger: &crate::program::Trigger| {
-        let text = plain(&trigger.text);
+        let text = one_line(&trigger.text);
         let index =
-            new.triggers.iter().enumerate().position(|(i, other)| !is_taken[i] && plain(&other.text) == text)?;
+            new.triggers.iter().enumerate().position(|(i, other)| !is_taken[i] && one_line(&other.text) == text)?;
         is_taken[index] = true;
         u32::try_from(index).ok()
     };
     old.triggers.iter().map(same).collect()
-}
-
-/// Words with one space between them.
-pub(crate) fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Per old line the new one that it is: a longest common subsequence of texts and depths.
@@ -173,7 +169,7 @@ fn keys(playbook: &Playbook, known: &mut HashMap<(usize, String), usize>) -> Vec
     lines
         .map(|(step, depth)| {
             let n_known = known.len();
-            *known.entry((depth, plain(&step.text))).or_insert(n_known)
+            *known.entry((depth, one_line(&step.text))).or_insert(n_known)
         })
         .collect()
 }

@@ -7,38 +7,27 @@ use crate::value::Value;
 /// All that an expression can become by one bound that is moved, each with what it was and is: `> to >=`, `26 to 27`.
 pub(super) fn moved(expr: &Expr) -> Vec<(String, Expr)> {
     let with = |kind| Expr { kind, span: expr.span };
-    match &expr.kind {
-        ExprKind::Unary(operator, operand) => {
-            let inner = moved(operand).into_iter();
-            inner.map(|(words, operand)| (words, with(ExprKind::Unary(*operator, Box::new(operand))))).collect()
-        }
-        ExprKind::Binary(operator, left, right) => {
-            let binary = |operator, left: &Expr, right: &Expr| {
-                with(ExprKind::Binary(operator, Box::new(left.clone()), Box::new(right.clone())))
-            };
-            let mut all = Vec::new();
-            if let Some(other) = neighbour(*operator) {
-                all.push((format!("{operator} to {other}"), binary(other, left, right)));
-            }
-            if let Some(step) = other_way(*operator) {
-                all.extend(counted(right, step).map(|(words, right)| (words, binary(*operator, left, &right))));
-                all.extend(counted(left, -step).map(|(words, left)| (words, binary(*operator, &left, right))));
-            }
-            if matches!(operator, BinaryOperator::And | BinaryOperator::Or) {
-                all.extend(moved(left).into_iter().map(|(words, left)| (words, binary(*operator, &left, right))));
-                all.extend(moved(right).into_iter().map(|(words, right)| (words, binary(*operator, left, &right))));
-            }
-            all
-        }
-        ExprKind::Literal(_)
-        | ExprKind::Reference(_)
-        | ExprKind::List(_)
-        | ExprKind::Map(_)
-        | ExprKind::Text(_)
-        | ExprKind::Range(..)
-        | ExprKind::Length(_)
-        | ExprKind::Test { .. } => Vec::new(),
+    if let ExprKind::Unary(operator, operand) = &expr.kind {
+        let inner = moved(operand).into_iter();
+        return inner.map(|(words, operand)| (words, with(ExprKind::Unary(*operator, Box::new(operand))))).collect();
     }
+    let ExprKind::Binary(operator, left, right) = &expr.kind else { return Vec::new() };
+    let binary = |operator, left: &Expr, right: &Expr| {
+        with(ExprKind::Binary(operator, Box::new(left.clone()), Box::new(right.clone())))
+    };
+    let mut all = Vec::new();
+    if let Some(other) = neighbour(*operator) {
+        all.push((format!("{operator} to {other}"), binary(other, left, right)));
+    }
+    if let Some(step) = other_way(*operator) {
+        all.extend(counted(right, step).map(|(words, right)| (words, binary(*operator, left, &right))));
+        all.extend(counted(left, -step).map(|(words, left)| (words, binary(*operator, &left, right))));
+    }
+    if matches!(operator, BinaryOperator::And | BinaryOperator::Or) {
+        all.extend(moved(left).into_iter().map(|(words, left)| (words, binary(*operator, &left, right))));
+        all.extend(moved(right).into_iter().map(|(words, right)| (words, binary(*operator, left, &right))));
+    }
+    all
 }
 
 /// A number that stands there, so much higher: `3 to 4`.
@@ -55,46 +44,22 @@ pub(super) fn counted(expr: &Expr, step: i8) -> Option<(String, Expr)> {
 
 /// The comparison that differs at the bound only.
 fn neighbour(operator: BinaryOperator) -> Option<BinaryOperator> {
-    match operator {
-        BinaryOperator::Less => Some(BinaryOperator::LessOrEqual),
-        BinaryOperator::LessOrEqual => Some(BinaryOperator::Less),
-        BinaryOperator::Greater => Some(BinaryOperator::GreaterOrEqual),
-        BinaryOperator::GreaterOrEqual => Some(BinaryOperator::Greater),
-        BinaryOperator::Add
-        | BinaryOperator::Subtract
-        | BinaryOperator::Multiply
-        | BinaryOperator::Divide
-        | BinaryOperator::Remainder
-        | BinaryOperator::Equal
-        | BinaryOperator::NotEqual
-        | BinaryOperator::And
-        | BinaryOperator::Or
-        | BinaryOperator::In
-        | BinaryOperator::Contains
-        | BinaryOperator::StartsWith
-        | BinaryOperator::EndsWith
-        | BinaryOperator::Says => None,
-    }
+    const NEIGHBOURS: [(BinaryOperator, BinaryOperator); 2] = [
+        (BinaryOperator::Less, BinaryOperator::LessOrEqual),
+        (BinaryOperator::Greater, BinaryOperator::GreaterOrEqual),
+    ];
+    let (strict, other) = NEIGHBOURS.into_iter().find(|(strict, other)| [*strict, *other].contains(&operator))?;
+    Some(if operator == strict { other } else { strict })
 }
 
 /// How a number on the right side is moved: to where the neighbour does not move the bound.
 fn other_way(operator: BinaryOperator) -> Option<i8> {
-    match operator {
-        BinaryOperator::Greater | BinaryOperator::LessOrEqual | BinaryOperator::Equal | BinaryOperator::NotEqual => {
-            Some(1)
-        }
-        BinaryOperator::Less | BinaryOperator::GreaterOrEqual => Some(-1),
-        BinaryOperator::Add
-        | BinaryOperator::Subtract
-        | BinaryOperator::Multiply
-        | BinaryOperator::Divide
-        | BinaryOperator::Remainder
-        | BinaryOperator::And
-        | BinaryOperator::Or
-        | BinaryOperator::In
-        | BinaryOperator::Contains
-        | BinaryOperator::StartsWith
-        | BinaryOperator::EndsWith
-        | BinaryOperator::Says => None,
+    if let BinaryOperator::Less | BinaryOperator::GreaterOrEqual = operator {
+        return Some(-1);
     }
+    let is_up = matches!(
+        operator,
+        BinaryOperator::Greater | BinaryOperator::LessOrEqual | BinaryOperator::Equal | BinaryOperator::NotEqual
+    );
+    is_up.then_some(1)
 }

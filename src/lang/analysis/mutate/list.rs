@@ -48,7 +48,7 @@ impl List<'_> {
 
     fn of_trigger(&mut self, trigger: &Trigger) {
         let id = trigger.id;
-        let name = format!("{}:T{}", self.program.unique_name(id.playbook), id.index + 1);
+        let name = self.program.unique_trigger_name(id);
         let can_be_missed = match (&trigger.kind, &self.program.entry) {
             // Of a program that does not begin every test takes notice.
             (TriggerKind::Beginning, Entry::Beginning(all)) => all.len() > 1 && all.contains(&id.playbook),

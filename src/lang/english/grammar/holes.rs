@@ -9,8 +9,9 @@ use crate::expr::{Expr, ExprKind, Style, scan_name, scan_reference};
 /// How many words a hole for words is tried with; a bound for hostile texts only.
 const MAX_WORDS: usize = 60;
 
-/// What stands in a hole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What stands in a hole. In patterns it is called so in small letters: `{named_event}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Hole {
     Target,
     Value,
@@ -20,47 +21,24 @@ pub(crate) enum Hole {
     Quoted,
     Words,
     Rest,
+    /// Nothing more, or a mark and after it anything.
     Tail,
+    /// `30 seconds`, `hour`, `hourly`, digits.
     Time,
     Unit,
     Beat,
+    /// `9:00`, `Mondays`.
     Clock,
     Days,
     Number,
+    /// `10%`, `$rate percent`: what stands before the sign.
     Percent,
+    /// The name of a playbook or tool, or words that may be one.
     Callable,
+    /// The name of an event from outside, and one that looks like a name: `photo_uploaded`.
     Event,
     NamedEvent,
 }
-
-/// What patterns call them.
-pub(crate) const HOLES: [(&str, Hole); 19] = [
-    ("{target}", Hole::Target),
-    ("{value}", Hole::Value),
-    ("{condition}", Hole::Condition),
-    ("{count}", Hole::Count),
-    ("{call}", Hole::Call),
-    ("{quoted}", Hole::Quoted),
-    ("{words}", Hole::Words),
-    ("{rest}", Hole::Rest),
-    // Nothing more, or a mark and after it anything.
-    ("{tail}", Hole::Tail),
-    // `30 seconds`, `hour`, `hourly`, digits.
-    ("{time}", Hole::Time),
-    ("{unit}", Hole::Unit),
-    ("{beat}", Hole::Beat),
-    // `9:00`, `Mondays`.
-    ("{clock}", Hole::Clock),
-    ("{days}", Hole::Days),
-    ("{number}", Hole::Number),
-    // `10%`, `$rate percent`: what stands before the sign.
-    ("{percent}", Hole::Percent),
-    // The name of a playbook or tool, or words that may be one.
-    ("{callable}", Hole::Callable),
-    // The name of an event from outside, and one that looks like a name: `photo_uploaded`.
-    ("{event}", Hole::Event),
-    ("{named_event}", Hole::NamedEvent),
-];
 
 impl Hole {
     /// What is expected there, for people.

@@ -2,11 +2,11 @@
 //!
 //! `word`, `one|other`, `(some words|other words)`, `[words that may be there]`, and holes: `{target}` is `$x` or
 //! `$x:int`, `{value}` an expression, `{condition}` one as in a sentence, `{count}` a number in digits or words, `{call}`
-//! is `Name(…)`, `{quoted}` a text in quotes, `{percent}` is `10%`, `{words}` any words, `{rest}` whatever remains. Triggers have some of their own (see [`HOLES`]). After `!` the text can mean
+//! is `Name(…)`, `{quoted}` a text in quotes, `{percent}` is `10%`, `{words}` any words, `{rest}` whatever remains. Triggers have some of their own (see [`Hole`]). After `!` the text can mean
 //! nothing else: where it goes on otherwise it was nearly understood. Any other name in braces is one of the groups that
 //! a table has, patterns of which others are made.
 
-use crate::english::grammar::holes::{HOLES, Hole};
+use crate::english::grammar::holes::Hole;
 use crate::english::phrase::Phrase;
 
 #[derive(Debug)]
@@ -231,10 +231,10 @@ fn read_nodes(rest: &mut &'static str, groups: Groups) -> Vec<Vec<Node>> {
 }
 
 fn read_node(word: &'static str, groups: Groups) -> Node {
-    if let Some((_, hole)) = HOLES.iter().find(|(name, _)| *name == word) {
-        return Node::Hole(*hole);
-    }
     let name = word.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+    if let Some(Ok(hole)) = name.map(str::parse) {
+        return Node::Hole(hole);
+    }
     if let Some((_, pattern)) = name.and_then(|name| groups.iter().find(|(known, _)| *known == name)) {
         return Node::OneOf(read_nodes(&mut { *pattern }, groups));
     }

@@ -3,7 +3,6 @@
 use crate::english::phrase::Phrase;
 use crate::expr::{MOMENTS, is_one_of};
 use crate::program::{Days, WEEKDAYS};
-use crate::span::{FileId, Span};
 
 /// How long a time may be that a trigger waits for; longer ones are mistakes, and sums of them would overflow.
 const MAX_WAIT_MS: u64 = 366 * DAY_MS;
@@ -28,8 +27,7 @@ const COUNTS: [(&str, u64); 4] = [("a", 1), ("an", 1), ("other", 2), ("second", 
 
 /// The time in milliseconds that a text is and nothing else, `30 s` or `2 minutes`; never 0, and not over a year.
 pub fn time(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let (ms, rest) = read_time(Phrase::at(text, Span::new(FileId(0), 0, text.len())))?;
+    let (ms, rest) = read_time(Phrase::by_itself(text.trim()))?;
     rest.trim().is_empty().then_some(ms)
 }
 

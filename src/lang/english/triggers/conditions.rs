@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::english::phrase::Phrase;
 use crate::english::triggers::wordings::{is_group, strip_group};
-use crate::expr::{ANY_CASE, BinaryOperator, Expr, ExprKind, LAST_CALL_FAILED, Style, Test, UnaryOperator, is_one_of};
+use crate::expr::{
+    ANY_CASE, BinaryOperator, Expr, ExprKind, LAST_CALL_FAILED, Style, Test, UnaryOperator, expect_condition, is_one_of,
+};
 use crate::program::{TriggerKind, Type, USER_MESSAGE};
-use crate::span::{FileId, Span};
+use crate::span::Span;
 use crate::value::{Reference, Value};
 
 /// What a trigger waits for that the interpreter judges at each update.
@@ -58,15 +60,10 @@ fn read_said(rest: Phrase<'_>) -> Option<Expr> {
         if rest.is_empty() {
             break false;
         }
-        let after = rest.strip_mark(',');
-        let next = after.unwrap_or(rest);
-        if next.strip_any(ANY_CASE).is_some_and(Phrase::is_empty) {
+        if rest.strip_mark(',').unwrap_or(rest).strip_any(ANY_CASE).is_some_and(Phrase::is_empty) {
             break true;
         }
-        rest = match next.strip("or") {
-            Some(next) => next,
-            None => after?,
-        };
+        rest = rest.strip_joint("or")?;
     };
     // `says` minds no capital letters anyway.
     let lowers = any_case && operator != BinaryOperator::Says;
@@ -122,7 +119,7 @@ pub(crate) enum NearCondition {
 pub(crate) fn near_condition(text: &str) -> Option<NearCondition> {
     /// `When the number of new $orders is 3`: so many words in front still say nothing else.
     const MAX_IN_FRONT: usize = 6;
-    let words = Phrase::new(text, Span::new(FileId(0), 0, text.len())).trim().trim_end_marks();
+    let words = Phrase::by_itself(text).trim().trim_end_marks();
     let rest = strip_when(words).unwrap_or(words);
     if read_condition(rest).is_none() && read_truth(rest).is_some_and(|expr| is_ambiguous(&expr, rest)) {
         let mut names: Vec<String> = rest.mentions().iter().map(|mention| format!("`${}`", mention.name)).collect();
@@ -160,7 +157,7 @@ fn without_dollar(rest: Phrase<'_>) -> Option<String> {
     let name = rest.first_word().filter(|word| word.starts_with(char::is_alphabetic))?;
     let compares = rest.from(name.len()).trim().text.starts_with(['<', '>', '=', '!']);
     let wording = compares.then(|| format!("${}", rest.text))?;
-    read_condition(Phrase::at(&wording, Span::new(FileId(0), 0, wording.len())))?;
+    read_condition(Phrase::by_itself(&wording))?;
     Some(wording)
 }
 
@@ -172,19 +169,7 @@ fn read_condition(rest: Phrase<'_>) -> Option<Expr> {
 }
 
 fn read_truth(rest: Phrase<'_>) -> Option<Expr> {
-    let expr = rest.condition()?;
-    let is_truth = match &expr.kind {
-        ExprKind::Unary(operator, _) => *operator == UnaryOperator::Not,
-        ExprKind::Binary(operator, ..) => !operator.is_arithmetic(),
-        ExprKind::Reference(_) | ExprKind::Test { .. } => true,
-        ExprKind::Literal(_)
-        | ExprKind::List(_)
-        | ExprKind::Map(_)
-        | ExprKind::Text(_)
-        | ExprKind::Range(..)
-        | ExprKind::Length(_) => false,
-    };
-    (is_truth && has_reference(&expr)).then_some(expr)
+    rest.condition().filter(|expr| expect_condition(expr).is_ok() && has_reference(expr))
 }
 
 /// Whether English may mean something else than the grammar does.
@@ -288,10 +273,6 @@ fn read_changes(rest: Phrase<'_>) -> Option<Vec<Arc<str>>> {
             return Some(names);
         }
         // `$x and $y change` may mean both at once.
-        let comma = behind.strip_mark(',');
-        rest = match comma.unwrap_or(behind).strip("or") {
-            Some(next) => next,
-            None => comma?,
-        };
+        rest = behind.strip_joint("or")?;
     }
 }

@@ -14,12 +14,12 @@ use crate::diagnostic::Diagnostic;
 use crate::english::callables::Meaning;
 use crate::english::grammar::pattern::{Matched, Pattern};
 use crate::english::grammar::time::{read_beat, read_clock, read_days, read_time, read_unit};
-use crate::english::near::{MAX_REPAIRS, by_itself, misspelt, slips, unclosed, unfinished};
+use crate::english::near::{MAX_REPAIRS, misspelt, slips, unclosed, unfinished};
 use crate::english::phrase::{Phrase, without_emphasis};
 use crate::english::reading::Surroundings;
 use crate::english::triggers::conditions::read_watched;
 use crate::english::triggers::wordings::{MOMENT, NEAR_ROWS, ROWS, VOCABULARY, WORDINGS, Waits, is_group, strip_group};
-use crate::english::words::{scan_path, split_camel_case};
+use crate::english::words::{capitalised, looks_like_name, scan_path, split_camel_case};
 use crate::expr::is_one_of;
 use crate::program::{CallName, Days, TriggerKind};
 
@@ -135,8 +135,7 @@ fn near_guard(words: Phrase<'_>, around: Surroundings<'_>) -> Option<Diagnostic>
     let (name, more) = (plain.until(path), plain.from(path).trim());
     let named = |name: &str| around.names.is_callable(around.agent, name);
     // `Before a refund` names `Refund` in words.
-    let mut letters = name.text.chars();
-    let title: String = letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
+    let title = capitalised(name.text);
     let known = [name.text, &title].into_iter().find(|name| named(name))?.to_owned();
     let is_written = known == name.text && known.contains(char::is_uppercase);
     if calling.is_none() && !is_written && !(more.is_empty() || more.text.starts_with([',', ':'])) {
@@ -161,7 +160,7 @@ fn misspelt_trigger(words: Phrase<'_>, around: Surroundings<'_>) -> Option<Diagn
         (format!("{}{text}{}", &words.text[..from], &words.text[to..]), words.from(from).until(to - from).span(), why)
     });
     let (wording, place, why) = repaired.find(|(wording, ..)| {
-        let words = by_itself(wording);
+        let words = Phrase::by_itself(wording);
         is_beginning(words) || read_exact(words, around, &mut Vec::new()).is_some()
     })?;
     let warning = Diagnostic::warning("nearly-understood", place, why);
@@ -234,9 +233,7 @@ fn unknown_callable(name: Phrase<'_>, around: Surroundings<'_>) -> Option<Diagno
         return None;
     }
     let near = around.names.nearest(around.agent, name.text);
-    let looks_like_a_name =
-        name.text.contains(['_', '.']) || name.text.chars().skip(1).any(|character| character.is_uppercase());
-    if near.is_none() && !looks_like_a_name {
+    if near.is_none() && !looks_like_name(name.text) {
         return None;
     }
     let message = format!("there is no playbook or tool `{}`, so the classifier judges this trigger", name.text);

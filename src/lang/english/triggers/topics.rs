@@ -9,7 +9,6 @@ use crate::english::triggers::wordings::strip_group;
 use crate::english::words::{bare_words, split_camel_case};
 use crate::expr::is_one_of;
 use crate::program::USER_MESSAGE;
-use crate::span::{FileId, Span};
 
 /// The variables of an agent by the words of their names.
 #[derive(Debug, Default)]
@@ -114,7 +113,7 @@ impl Topics {
 
 /// The parts of a sentence that are joined.
 fn clauses(line: &str) -> Vec<Phrase<'_>> {
-    let line = Phrase::new(line, Span::new(FileId(0), 0, line.len())).trim().without_ticks();
+    let line = Phrase::by_itself(line).trim().without_ticks();
     let joints = line.words().filter(|(_, word)| is_one_of("and or but while", word));
     let (mut found, mut from) = (Vec::new(), 0);
     for (at, word) in joints {

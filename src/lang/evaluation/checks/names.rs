@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::meant_or;
 use crate::evaluation::checks::{Atom, CallPattern, Check, CheckKind, Word};
 use crate::lower::LoadOptions;
 use crate::program::{Playbook, Program};
@@ -72,8 +73,7 @@ impl<'a> Names<'a> {
     }
 
     fn unknown(&mut self, code: &'static str, word: &Word, message: String, near: Option<String>, otherwise: &str) {
-        let next = near.map_or_else(|| otherwise.to_owned(), |near| format!("did you mean `{near}`?"));
-        self.findings.push(Diagnostic::error(code, word.span, message).with_note(next));
+        self.findings.push(Diagnostic::error(code, word.span, message).with_note(meant_or(near, otherwise)));
     }
 
     fn atom(&mut self, atom: &mut Atom) {

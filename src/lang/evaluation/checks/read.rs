@@ -4,6 +4,7 @@ use strum::VariantNames as _;
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::{in_ticks, meant_or};
 use crate::evaluation::checks::atoms::{Found, Scanner, begins_expression, shared};
 use crate::evaluation::checks::{Atom, Check, CheckKind, Measure, Subject};
 use crate::expr::{Expr, expect_condition, parse_condition, scan_name, scan_reference};
@@ -119,14 +120,11 @@ fn meant(atom: &Atom, rest: &str) -> String {
     let after = (1..=words.len().min(3)).find_map(|n| nearest(&words[..n].join(" "), CONTINUATIONS.into_iter()));
     let name = if let Atom::Call(call) = atom { &*call.name.text } else { "" };
     let before = || nearest(name, ["says", "user says", "reaches", "fires", "never", "after"].into_iter());
-    match after.or_else(before) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if Measure::VARIANTS.contains(&name) => format!("write it as in `{name} at most 20`"),
-        None => {
-            let known: Vec<String> = CONTINUATIONS.iter().map(|words| format!("`{words}`")).collect();
-            format!("after what can happen, write {}, or nothing", known.join(", "))
-        }
-    }
+    let otherwise = match Measure::VARIANTS.contains(&name) {
+        true => format!("write it as in `{name} at most 20`"),
+        false => format!("after what can happen, write {}, or nothing", in_ticks(CONTINUATIONS)),
+    };
+    meant_or(after.or_else(before), otherwise)
 }
 
 fn knowing(scanner: &mut Scanner<'_>, atom: Atom) -> Found<CheckKind> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::{in_ticks, meant_or};
 use crate::diagnostic::{Diagnostic, Note};
 use crate::files::case_file::item::{Wrong, json_or_text};
 use crate::files::case_file::mention::{Mention, MentionKind};
@@ -331,13 +332,9 @@ impl Reader {
             let message = format!("`{text}` is not a section");
             return self.report(line, "unknown-heading", message, "begin sections with `## `");
         }
-        let next = match nearest(text.trim_start_matches('#').trim(), known.iter()) {
-            Some(near) => format!("did you mean `## {near}`?"),
-            None => {
-                let known: Vec<String> = known.iter().map(|heading| format!("`## {heading}`")).collect();
-                format!("headings are {}", known.join(", "))
-            }
-        };
+        let near = nearest(text.trim_start_matches('#').trim(), known.iter());
+        let heading = |known: &&str| format!("## {known}");
+        let next = meant_or(near.map(heading), format!("headings are {}", in_ticks(known.iter().map(heading))));
         self.report(line, "unknown-heading", format!("there is no heading `{text}`"), next);
     }
 

@@ -1,17 +1,14 @@
 //! Tables in files of cases, line by line: head, ruler, rows.
 
+use strum::VariantArray;
+
 use crate::files::case_file::item::{Wrong, wrong};
 use crate::files::case_file::lines::{Line, Reader};
 
 /// The columns that a table can have.
-pub trait Column: Copy + PartialEq + 'static {
-    /// All of them.
-    const ALL: &'static [Self];
+pub trait Column: Copy + PartialEq + Into<&'static str> + VariantArray + 'static {
     /// What is told of them when one is wrong.
     const HELP: &'static str;
-
-    /// What stands in the head.
-    fn name(self) -> &'static str;
 
     /// Whether a table must have it.
     fn is_needed(self) -> bool;
@@ -44,9 +41,8 @@ impl Reader {
     pub fn table<'t, C: Column>(&mut self, lines: &[Line<'t>]) -> Vec<Row<'t, C>> {
         let [head, rest @ ..] = lines else { return Vec::new() };
         let Some(columns) = self.accept(*head, read_head(*head)) else { return Vec::new() };
-        let is_ruler = |line: &Line<'_>| {
-            split_cells(line.raw).is_some_and(|cells| cells.len() == columns.len() && is_ruler(&cells))
-        };
+        let is_ruler =
+            |line: &Line<'_>| cells_of(line.raw).is_some_and(|cells| cells.len() == columns.len() && is_ruler(&cells));
         let rows = match rest {
             [ruler, rows @ ..] if is_ruler(ruler) => rows,
             _ => {
@@ -65,10 +61,10 @@ impl Reader {
 
 fn read_head<C: Column>(line: Line<'_>) -> Result<Vec<C>, Wrong> {
     let wrong = |message: String, next: &str| wrong("bad-columns", message, next);
-    let cells = split_cells(line.raw).ok_or_else(no_bar)?;
+    let cells = cells_of(line.raw).ok_or_else(no_bar)?;
     let mut columns = Vec::with_capacity(cells.len());
-    for cell in &cells {
-        let Some(column) = C::ALL.iter().find(|column| column.name() == cell) else {
+    for cell in cells.into_iter().map(|written| Cell { written }.text()) {
+        let Some(column) = C::VARIANTS.iter().find(|column| name(**column) == cell) else {
             return Err(wrong(format!("there is no column `{cell}`"), C::HELP));
         };
         if columns.contains(column) {
@@ -76,14 +72,14 @@ fn read_head<C: Column>(line: Line<'_>) -> Result<Vec<C>, Wrong> {
         }
         columns.push(*column);
     }
-    match C::ALL.iter().find(|column| column.is_needed() && !columns.contains(column)) {
-        Some(missing) => Err(wrong(format!("the column `{}` is missing", missing.name()), C::HELP)),
+    match C::VARIANTS.iter().find(|column| column.is_needed() && !columns.contains(column)) {
+        Some(missing) => Err(wrong(format!("the column `{}` is missing", name(*missing)), C::HELP)),
         None => Ok(columns),
     }
 }
 
 fn read_row<'t, C: Column>(line: Line<'t>, columns: &[C]) -> Result<Row<'t, C>, Wrong> {
-    let cells = written_cells(line.raw).ok_or_else(no_bar)?;
+    let cells = cells_of(line.raw).ok_or_else(no_bar)?;
     if cells.len() != columns.len() {
         let message = format!("this row has {} cells, and the table has {} columns", cells.len(), columns.len());
         return Err(wrong("bad-row", message, "write one cell per column, and `\\|` for a bar inside a cell"));
@@ -97,13 +93,13 @@ fn no_bar() -> Wrong {
     wrong("bad-row", "this line of a table does not end with `|`", next)
 }
 
-/// The cells of a table's line, which begins and ends with `|`: trimmed, `\|` read as `|`. None: it does not.
-fn split_cells(line: &str) -> Option<Vec<String>> {
-    Some(written_cells(line)?.into_iter().map(|cell| cell.replace("\\|", "|")).collect())
+/// What stands in the head above a column.
+fn name<C: Column>(column: C) -> &'static str {
+    column.into()
 }
 
-/// The same as they are written.
-fn written_cells(line: &str) -> Option<Vec<&str>> {
+/// The cells of a table's line, which begins and ends with `|`: trimmed, as they are written. None: it does not.
+fn cells_of(line: &str) -> Option<Vec<&str>> {
     let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     let (mut cells, mut start) = (Vec::new(), 0);
     let bars = inside.match_indices('|').map(|(at, _)| at).chain([inside.len()]);
@@ -119,20 +115,19 @@ fn written_cells(line: &str) -> Option<Vec<&str>> {
 
 /// The lines of a table with their columns below each other; none: it is no table as it should be.
 pub fn aligned(lines: &[Line<'_>]) -> Option<Vec<String>> {
-    let rows = lines.iter().map(|line| written_cells(line.raw)).collect::<Option<Vec<_>>>()?;
+    let rows = lines.iter().map(|line| cells_of(line.raw)).collect::<Option<Vec<_>>>()?;
     let n_columns = rows.first()?.len();
     if rows.iter().any(|row| row.len() != n_columns) {
         return None;
     }
-    let is_rule = |row: &[&str]| is_ruler(&row.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>());
     let length = |cell: &str| cell.chars().count();
     let width = |column: usize| {
-        let words = rows.iter().enumerate().filter(|(index, row)| *index != 1 || !is_rule(row));
+        let words = rows.iter().enumerate().filter(|(index, row)| *index != 1 || !is_ruler(row));
         words.map(|(_, row)| length(row[column])).max().unwrap_or(0).max(3)
     };
     let widths: Vec<usize> = (0..n_columns).map(width).collect();
     let written = rows.iter().enumerate().map(|(index, row)| {
-        let is_ruler = index == 1 && is_rule(row);
+        let is_ruler = index == 1 && is_ruler(row);
         let cells = row.iter().zip(&widths).map(|(cell, &width)| {
             let (first, last) = (cell.starts_with(':'), cell.ends_with(':'));
             match is_ruler {
@@ -149,8 +144,8 @@ pub fn aligned(lines: &[Line<'_>]) -> Option<Vec<String>> {
 }
 
 /// Whether these are the cells of the line between a table's head and its rows.
-fn is_ruler(cells: &[String]) -> bool {
-    let is_rule = |cell: &String| {
+fn is_ruler(cells: &[&str]) -> bool {
+    let is_rule = |cell: &&str| {
         let dashes = cell.strip_prefix(':').unwrap_or(cell);
         let dashes = dashes.strip_suffix(':').unwrap_or(dashes);
         !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-')

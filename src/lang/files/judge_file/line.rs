@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::form::TranscriptLine;
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::{in_ticks, meant_or};
 use crate::files::case_file::item::{Wrong, json_or_text, wrong};
 
 /// How lines of a transcript begin that somebody writes.
@@ -11,13 +12,9 @@ const FORMS: [&str; 6] = ["program", "program asks", "user", "call", "result of 
 
 /// What is said of a line that is none.
 fn no_line(line: &str, who: &str) -> Wrong {
-    let next = match nearest(who, FORMS.into_iter()) {
-        Some(near) => format!("did you mean `{near}: …`?"),
-        None => {
-            let forms = FORMS.map(|form| format!("`{form}: …`")).join(", ");
-            format!("lines are {forms}; indent the rest of a longer one by two spaces")
-        }
-    };
+    let form = |who: &str| format!("{who}: …");
+    let otherwise = format!("lines are {}; indent the rest of a longer one by two spaces", in_ticks(FORMS.map(form)));
+    let next = meant_or(nearest(who, FORMS.into_iter()).map(form), otherwise);
     wrong("bad-line", format!("`{line}` is not a line of a transcript"), next)
 }
 

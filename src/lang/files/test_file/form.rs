@@ -238,20 +238,7 @@ impl TestStepKind {
 
     /// Whether the section says what is expected, not what happens.
     pub fn is_expected(&self) -> bool {
-        match self {
-            TestStepKind::User(_)
-            | TestStepKind::Interrupts(_)
-            | TestStepKind::Event(_)
-            | TestStepKind::Wait(_)
-            | TestStepKind::Set(_)
-            | TestStepKind::Reply(_)
-            | TestStepKind::Written(_) => false,
-            TestStepKind::ExpectSay(_)
-            | TestStepKind::ExpectVariables(_)
-            | TestStepKind::ExpectCalls(_)
-            | TestStepKind::ExpectOutcome(_)
-            | TestStepKind::Expect(_) => true,
-        }
+        !self.begins() && !self.is_of_model() && !matches!(self, TestStepKind::Interrupts(_))
     }
 
     /// Whether the section says what the model replies.
@@ -323,19 +310,16 @@ impl ExpectedOutcome {
 
     /// Whether `actual`, which leaves nothing out, is what is expected.
     pub fn covers(&self, actual: &ExpectedOutcome) -> bool {
+        use ExpectedOutcome::{Failed, Finished, Refused, Waits};
+        let holds = |part: &Option<String>, message: &Option<String>| {
+            part.as_deref().is_none_or(|part| message.as_deref().unwrap_or("").contains(part))
+        };
         match (self, actual) {
-            (ExpectedOutcome::Waits, ExpectedOutcome::Waits)
-            | (ExpectedOutcome::Finished { value: None }, ExpectedOutcome::Finished { .. }) => true,
-            (ExpectedOutcome::Finished { value: expected }, ExpectedOutcome::Finished { value }) => expected == value,
-            (ExpectedOutcome::Refused { message: expected }, ExpectedOutcome::Refused { message }) => {
-                expected.as_deref().is_none_or(|part| message.as_deref().unwrap_or("").contains(part))
-            }
-            (
-                ExpectedOutcome::Failed { kind: expected_kind, message: expected },
-                ExpectedOutcome::Failed { kind, message },
-            ) => {
-                let message = message.as_deref().unwrap_or("");
-                expected_kind == kind && expected.as_deref().is_none_or(|part| message.contains(part))
+            (Waits, Waits) => true,
+            (Finished { value: expected }, Finished { value }) => expected.is_none() || expected == value,
+            (Refused { message: part }, Refused { message }) => holds(part, message),
+            (Failed { kind: expected, message: part }, Failed { kind, message }) => {
+                expected == kind && holds(part, message)
             }
             _ => false,
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::one_line;
 use crate::files::case_file::mention::LineName;
 use crate::program::{Mode, Playbook, PlaybookId, Program, Step, StepId};
 
@@ -93,9 +94,4 @@ fn with_lines(program: &Program) -> impl Iterator<Item = &Playbook> {
 /// `Playbook:02`.
 fn place(playbook: &Playbook, line: &Step) -> String {
     format!("{}:{}", playbook.name, line.label)
-}
-
-/// Text on one line, with single spaces.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

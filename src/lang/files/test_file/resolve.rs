@@ -4,6 +4,7 @@ use super::form::TestFile;
 use super::line_name::{NotFound, find_line};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::meant_or;
 use crate::files::case_file::mention::{LineName, Mention, MentionKind};
 use crate::lower::LoadOptions;
 use crate::program::Program;
@@ -40,10 +41,7 @@ impl TestFile {
 
 fn no_playbook(program: &Program, name: &str) -> (String, String) {
     let known: Vec<String> = program.entry_names().map(ToString::to_string).collect();
-    let next = match nearest(name, known.iter()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", known.join(", ")),
-    };
+    let next = meant_or(nearest(name, known.iter()), format!("there are {}", known.join(", ")));
     (format!("there is no playbook `{name}`"), next)
 }
 

@@ -3,6 +3,7 @@
 use super::table::{FiredName, TriggerTable, TriggerUpdate};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::wording::{in_ticks, meant_or};
 use crate::program::{Playbook, Program, Trigger, TriggerId, TriggerKind};
 
 /// A table's triggers and labels.
@@ -57,7 +58,7 @@ impl TriggerTable {
 
 /// A trigger's name: `Playbook:T1`, with its agent before it if several playbooks have that name.
 pub fn label(program: &Program, id: TriggerId) -> String {
-    format!("{}:T{}", program.unique_name(id.playbook), id.index + 1)
+    program.unique_trigger_name(id)
 }
 
 /// The trigger that `[Agent.]Playbook[:T1]` means.
@@ -81,11 +82,7 @@ pub fn find_trigger(program: &Program, name: &str) -> Result<TriggerId, (String,
         return Err(error(format!("several agents have a playbook `{path}`"), next));
     }
     let waiting: Vec<&Trigger> = playbook.triggers.iter().filter(|trigger| trigger.kind.waits_for_updates()).collect();
-    let names = || {
-        let names: Vec<String> =
-            waiting.iter().map(|trigger| format!("`{}`", program.trigger_name(trigger.id))).collect();
-        names.join(", ")
-    };
+    let names = || in_ticks(waiting.iter().map(|trigger| program.trigger_name(trigger.id)));
     let next = || match waiting.is_empty() {
         true => "only conditions and triggers in words fire on an update".to_owned(),
         false => format!("this playbook has {}", names()),
@@ -111,13 +108,8 @@ pub fn find_trigger(program: &Program, name: &str) -> Result<TriggerId, (String,
 fn find_skill(program: &Program, name: &str, updates: &[TriggerUpdate]) -> Result<TriggerId, (String, String)> {
     let skills = || program.playbooks.iter().filter(|playbook| playbook.skill.is_some());
     let Some(skill) = skills().find(|skill| *skill.title == *name) else {
-        let next = match nearest(name, skills().map(|skill: &Playbook| &*skill.title)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                let names: Vec<String> = skills().map(|skill| format!("`{}`", skill.title)).collect();
-                format!("the skills here are {}", names.join(", "))
-            }
-        };
+        let names = || skills().map(|skill: &Playbook| &*skill.title);
+        let next = meant_or(nearest(name, names()), format!("the skills here are {}", in_ticks(names())));
         return Err((format!("there is no skill `{name}` here"), next));
     };
     let is_named = |trigger: &&Trigger| {
@@ -142,8 +134,6 @@ fn meant(program: &Program, name: &str) -> String {
         .playbooks
         .iter()
         .filter(|playbook| playbook.triggers.iter().any(|trigger| trigger.kind.waits_for_updates()));
-    match nearest(name, with_triggers.map(|playbook| &*playbook.name)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`playhouse check --explain` lists the playbooks and their triggers".to_owned(),
-    }
+    let near = nearest(name, with_triggers.map(|playbook| &*playbook.name));
+    meant_or(near, "`playhouse check --explain` lists the playbooks and their triggers")
 }

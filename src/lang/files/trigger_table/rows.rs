@@ -10,7 +10,8 @@ use crate::files::case_file::table::{self, Row};
 use crate::span::FileId;
 
 /// A column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "lowercase")]
 enum Column {
     Given,
     Update,
@@ -19,17 +20,7 @@ enum Column {
 }
 
 impl table::Column for Column {
-    const ALL: &'static [Column] = &[Column::Given, Column::Update, Column::Fires, Column::Note];
     const HELP: &'static str = "columns are `given`, `update`, `fires` and `note`; `update` and `fires` are required";
-
-    fn name(self) -> &'static str {
-        match self {
-            Column::Given => "given",
-            Column::Update => "update",
-            Column::Fires => "fires",
-            Column::Note => "note",
-        }
-    }
 
     fn is_needed(self) -> bool {
         matches!(self, Column::Update | Column::Fires)

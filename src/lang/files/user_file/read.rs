@@ -139,22 +139,15 @@ fn read_text(reader: &mut Reader, section: &Section<'_>) -> String {
 }
 
 /// A column of `## Answers`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "lowercase")]
 enum AnswerColumn {
     Asked,
     Says,
 }
 
 impl Column for AnswerColumn {
-    const ALL: &'static [AnswerColumn] = &[AnswerColumn::Asked, AnswerColumn::Says];
     const HELP: &'static str = "columns are `asked` and `says`; both are required";
-
-    fn name(self) -> &'static str {
-        match self {
-            AnswerColumn::Asked => "asked",
-            AnswerColumn::Says => "says",
-        }
-    }
 
     fn is_needed(self) -> bool {
         true

@@ -177,6 +177,14 @@ impl TextPart {
 }
 
 impl Dialect {
+    /// A reference to a variable, as it is written.
+    pub(crate) fn reference(self, name: &str) -> String {
+        match self {
+            Dialect::Jmp => format!("${{{name}}}"),
+            Dialect::Branch => format!("{{{{{name}}}}}"),
+        }
+    }
+
     /// It as a language.
     pub fn language(self) -> PlanLanguage {
         match self {

@@ -107,10 +107,7 @@ impl<'t> Decoder<'t> {
 
     fn doubt(&mut self, place: Span, name: &str, doubt: Doubt) {
         let dialect = self.dialect;
-        let reference = match dialect {
-            Dialect::Jmp => format!("${{{name}}}"),
-            Dialect::Branch => format!("{{{{{name}}}}}"),
-        };
+        let reference = dialect.reference(name);
         let warning = match doubt {
             Doubt::Members => {
                 let message = format!("this is text: members of `{}` are not read", shown(name));

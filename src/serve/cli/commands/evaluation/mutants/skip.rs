@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::gather::{Judge, Suspect};
 use super::judge::Fate;
+use crate::diagnostic::wording::meant_or;
 use crate::host::config::SkippedMutant;
 use crate::host::launch::folder_of;
 use crate::lang::spelling::nearest;
@@ -44,10 +45,7 @@ impl Skips {
                 continue;
             }
             let known = own.iter().flat_map(|suspect| &suspect.names).map(String::as_str);
-            let hint = match nearest(&unknown.name, known) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "`playhouse mutants --list` lists the mutants".to_owned(),
-            };
+            let hint = meant_or(nearest(&unknown.name, known), "`playhouse mutants --list` lists the mutants");
             let SkippedMutant { place, name, .. } = unknown;
             return Err(Failure::wrong(format!("{place}: there is no mutant `{name}`; {hint}")));
         }
