@@ -37,7 +37,7 @@ impl Interpreter {
         let items = (0..n_all).filter_map(|index| list.item(index));
         let bound: Vec<_> = items.map(with_item).collect::<Result<_, _>>()?;
         if n_all == 0 {
-            self.stack.chat_owner_mut().told.results.push(format!("{name} for each of 0 items -> []"));
+            self.stack.chat_owner_mut().told.push_result(format!("{name} for each of 0 items -> []"));
             if let Some(result) = &result {
                 self.set_variable(result, list.with_value(Value::list(Vec::new())));
             }

@@ -170,8 +170,8 @@ impl Interpreter {
                 let text = format!("{line} -> {}", shorten(&value, shown));
                 let told = &mut self.stack.chat_owner_mut().told;
                 match reference(&queued, &value) {
-                    Some(reference) => told.references.push(reference),
-                    None => told.results.push(text),
+                    Some(reference) => told.push_reference(reference),
+                    None => told.push_result(text),
                 }
                 if let Some(name) = &queued.result_name {
                     let playbook = self.stack.top().executed();
@@ -206,7 +206,7 @@ impl Interpreter {
                     self.stack.core_mut().outdated.push((name.clone(), queued.name.clone()));
                 }
                 let error = Value::Str(error).to_json();
-                self.stack.chat_owner_mut().told.results.push(format!("{line} !! {error}"));
+                self.stack.chat_owner_mut().told.push_result(format!("{line} !! {error}"));
                 if let Phase::Draining(Then::Return { failed, .. }) = &mut self.stack.core_mut().phase {
                     *failed = true;
                     if queued.is_interrupted {

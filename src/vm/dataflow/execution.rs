@@ -41,7 +41,7 @@ pub(crate) struct DataflowExecution {
     /// It is to end as soon as nothing runs any more, and why.
     stopped: Option<Arc<str>>,
     /// A result has come while another frame was on top.
-    pub(crate) has_news: bool,
+    has_news: bool,
 }
 
 impl DataflowExecution {
@@ -302,6 +302,14 @@ impl DataflowExecution {
                 self.ready.push_back(dependent);
             }
         }
+    }
+
+    pub(crate) fn note_result(&mut self) {
+        self.has_news = true;
+    }
+
+    pub(crate) fn has_news(&self) -> bool {
+        self.has_news
     }
 
     /// The call that a unit is.

@@ -116,7 +116,7 @@ impl Interpreter {
             Then::WaitTimer { after_ms, text } => {
                 let timer = self.start_timer(after_ms);
                 self.stack.core_mut().phase = Phase::WaitingTimer(timer);
-                self.stack.chat_owner_mut().told.results.push(format!("timer {text} -> is over"));
+                self.stack.chat_owner_mut().told.push_result(format!("timer {text} -> is over"));
             }
             // A failed call cancels the return: the model is told, and decides.
             Then::Return { failed: true, .. } => self.ask_again(),

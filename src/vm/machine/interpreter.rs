@@ -46,34 +46,55 @@ pub(crate) struct ReplyInHand {
 /// The numbers that the last things have got.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ids {
-    turn: TurnId,
-    /// The call that was queued last.
-    pub(crate) call: CallId,
-    /// The frame that was pushed last.
-    pub(crate) frame: FrameId,
-    pub(crate) timer: TimerId,
-    pub(crate) utterance: UtteranceId,
+    turn: u64,
+    call: u64,
+    frame: u64,
+    timer: u64,
+    utterance: u64,
 }
 
 impl Ids {
     pub(crate) fn next_turn(&mut self) -> TurnId {
-        self.turn.0 += 1;
-        self.turn
+        self.turn += 1;
+        TurnId(self.turn)
     }
 
     pub(crate) fn next_call(&mut self) -> CallId {
-        self.call.0 += 1;
-        self.call
+        self.call += 1;
+        CallId(self.call)
+    }
+
+    /// The call that was queued last.
+    pub(crate) fn last_call(&self) -> CallId {
+        CallId(self.call)
     }
 
     pub(crate) fn next_frame(&mut self) -> FrameId {
-        self.frame.0 += 1;
-        self.frame
+        self.frame += 1;
+        FrameId(self.frame)
+    }
+
+    /// The frame that was pushed last.
+    pub(crate) fn last_frame(&self) -> FrameId {
+        FrameId(self.frame)
+    }
+
+    /// Whether a frame has ever been on the stack.
+    pub(crate) fn has_frames(&self) -> bool {
+        self.frame > 0
     }
 
     pub(crate) fn next_utterance(&mut self) -> UtteranceId {
-        self.utterance.0 += 1;
-        self.utterance
+        self.utterance += 1;
+        UtteranceId(self.utterance)
+    }
+
+    pub(crate) fn last_utterance(&self) -> UtteranceId {
+        UtteranceId(self.utterance)
+    }
+
+    pub(crate) fn last_timer(&self) -> TimerId {
+        TimerId(self.timer)
     }
 }
 
@@ -150,15 +171,15 @@ impl Interpreter {
 
     /// Starts a timer that is waited for.
     pub(crate) fn start_timer(&mut self, after_ms: u64) -> TimerId {
-        self.ids.timer.0 += 1;
-        let timer = self.ids.timer;
+        self.ids.timer += 1;
+        let timer = self.ids.last_timer();
         self.emit(Effect::StartTimer { timer, after_ms, is_background: false });
         timer
     }
 
     /// Starts a trigger's timer, which nobody waits for.
     pub(crate) fn start_background_timer(&mut self, timer: TimerId, after_ms: u64) {
-        self.ids.timer = self.ids.timer.max(timer);
+        self.ids.timer = self.ids.timer.max(timer.0);
         self.emit(Effect::StartTimer { timer, after_ms, is_background: true });
     }
 }

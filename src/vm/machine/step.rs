@@ -81,7 +81,7 @@ impl Machine {
                     if !self.hear_while(&wait) {
                         return Progress::Blocked(wait);
                     }
-                    self.heard = Some((wait, self.interpreter.ids.frame));
+                    self.heard = Some((wait, self.interpreter.ids.last_frame()));
                 }
                 Some(wait) => {
                     self.blocked = Some(wait.clone());
@@ -89,7 +89,7 @@ impl Machine {
                         return Progress::Blocked(wait);
                     }
                     // A message of which nothing has come changes nothing about what is waited for.
-                    let last_frame = self.interpreter.ids.frame;
+                    let last_frame = self.interpreter.ids.last_frame();
                     if self.heard.take().is_none_or(|heard| heard != (wait.clone(), last_frame)) {
                         self.interpreter.report(Fact::Waiting { wait });
                     }

@@ -12,22 +12,17 @@ use crate::variables::scope::Stamp;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     done: Lines,
-    /// `RESULTS`.
-    pub(crate) results: Lines,
-    /// `REFERENCE`: files of the skill that is executed.
-    pub(crate) references: Lines,
-    /// `MEANWHILE`: what ran above the frame.
-    pub(crate) meanwhile: Lines,
+    results: Lines,
+    references: Lines,
+    meanwhile: Lines,
     suspended_since: Option<Stamp>,
     known_names: Vec<Arc<str>>,
     user: Option<Arc<str>>,
     /// Words of the user that are no news: a trigger's playbook has dealt with them, or a reply of which nothing came was
     /// asked for with them.
     known_words: Option<Arc<str>>,
-    /// `PROBLEM`: only the last one is told.
-    pub(crate) problem: Option<Arc<str>>,
-    /// The reply was cut in this sentence, which the model is to go on with.
-    pub(crate) saying: Option<Arc<str>>,
+    problem: Option<Arc<str>>,
+    saying: Option<Arc<str>>,
 }
 
 /// The lines of a block, oldest first, without those that are left out.
@@ -121,6 +116,21 @@ impl Told {
         }
     }
 
+    /// `RESULTS`.
+    pub(crate) fn push_result(&mut self, line: String) {
+        self.results.push(line);
+    }
+
+    /// `REFERENCE`: a file of the skill that is executed.
+    pub(crate) fn push_reference(&mut self, text: String) {
+        self.references.push(text);
+    }
+
+    /// `MEANWHILE`: something ran above the frame.
+    pub(crate) fn push_meanwhile(&mut self, line: String) {
+        self.meanwhile.push(line);
+    }
+
     /// Another frame stands above: what changes from now on is told under `MEANWHILE`.
     pub(crate) fn suspend(&mut self, since: Stamp) {
         self.suspended_since.get_or_insert(since);
@@ -169,8 +179,30 @@ impl Told {
         self.user.as_ref().or(self.known_words.as_ref())
     }
 
+    /// `PROBLEM`: only the last one is told.
     pub(crate) fn set_problem(&mut self, problem: impl Into<Arc<str>>) {
         self.problem = Some(problem.into());
+    }
+
+    pub(crate) fn problem(&self) -> Option<&Arc<str>> {
+        self.problem.as_ref()
+    }
+
+    pub(crate) fn forget_problem(&mut self) {
+        self.problem = None;
+    }
+
+    /// The reply was cut in this sentence, which the model is to go on with.
+    pub(crate) fn set_saying(&mut self, text: impl Into<Arc<str>>) {
+        self.saying = Some(text.into());
+    }
+
+    pub(crate) fn saying(&self) -> Option<&Arc<str>> {
+        self.saying.as_ref()
+    }
+
+    pub(crate) fn forget_saying(&mut self) {
+        self.saying = None;
     }
 
     /// The lines that were done are those of another text of the program.

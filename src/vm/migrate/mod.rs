@@ -60,7 +60,7 @@ impl Machine {
         {
             core.watch.put_back(updates);
         }
-        let (was_begun, has_begun) = (!self.interpreter.stack.frames.is_empty(), self.interpreter.ids.frame.0 > 0);
+        let (was_begun, has_begun) = (!self.interpreter.stack.frames.is_empty(), self.interpreter.ids.has_frames());
         let gone = self.interpreter.stack.frames.iter().position(|frame| migration.gone(frame).is_some());
         self.close_turn_for_change(REASON, gone.is_some());
         let lines = self.drop_gone_frames(gone, &migration);
@@ -98,7 +98,7 @@ impl Machine {
             && moved.iter().skip(depth).any(|moved| *moved != Moved::No)
         {
             let chat_owner = self.interpreter.stack.chat_owner_mut();
-            chat_owner.told.saying = None;
+            chat_owner.told.forget_saying();
             let saying = chat_owner.saying.take();
             saying.into_iter().for_each(|utterance| self.interpreter.complete_utterance(utterance));
         }

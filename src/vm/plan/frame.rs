@@ -79,13 +79,13 @@ impl PlanFrame {
     /// The result of one of its calls has come.
     pub(crate) fn note_result(&mut self) {
         if let Execution::Dataflow(dataflow) = &mut self.execution {
-            dataflow.has_news = true;
+            dataflow.note_result();
         }
     }
 
     /// Whether it may have something to do though a playbook of its runs above it.
     pub(crate) fn has_news(&self) -> bool {
-        matches!(&self.execution, Execution::Dataflow(dataflow) if dataflow.has_news)
+        matches!(&self.execution, Execution::Dataflow(dataflow) if dataflow.has_news())
     }
 
     /// Whether it does one thing after the other.

@@ -43,9 +43,9 @@ impl Stack {
         let quarter = usize::try_from(self.settings.context_tokens).unwrap_or(usize::MAX);
         let json = |text: &str| Value::from(text).to_json();
         let user = told.user().map(|text| json(&shorten_text(text, quarter)));
-        let problem = told.problem.as_ref().map(|text| clipped(text, quarter));
+        let problem = told.problem().map(|text| clipped(text, quarter));
         let saying =
-            told.saying.as_ref().map(|text| json(&text[text.ceil_char_boundary(text.len().saturating_sub(quarter))..]));
+            told.saying().map(|text| json(&text[text.ceil_char_boundary(text.len().saturating_sub(quarter))..]));
         let go_on = frame.pointer.map(|step| self.label(step));
 
         let own = |text: &Option<String>| text.as_ref().map_or(0, String::len);

@@ -19,24 +19,24 @@ pub const PROMPT: &str = "prompt";
 pub struct Timestamp(pub i64);
 
 /// One request to the model and its reply; counted from 1 in a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TurnId(pub u64);
 
 /// One call of a tool, playbook or plan; counted from 1 in a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(pub u64);
 
 /// One frame; counted from 1 in a session, never used again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FrameId(pub u64);
 
 /// One timer; counted from 1 in a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TimerId(pub u64);
 
 /// One utterance of the program; counted from 1 in a session. A sentence that a broken stream cut and the
 /// model went on with is one utterance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UtteranceId(pub u64);
 
 /// One question to the trigger classifier; counted from 1 in a session.

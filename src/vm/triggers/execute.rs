@@ -27,7 +27,7 @@ impl Interpreter {
         let context = WatcherContext {
             stack: &self.stack,
             turn: self.turn(),
-            last_timer: self.ids.timer.0,
+            last_timer: self.ids.last_timer().0,
             is_over: self.stack.frames.is_empty() || self.outcome.is_some(),
         };
         tell(&mut self.watcher, &context);

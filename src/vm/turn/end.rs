@@ -124,7 +124,7 @@ impl Machine {
                 // Nothing was heard of it: it is as if it had not begun.
             } else if was_cut_short {
                 let chat_owner = self.interpreter.stack.chat_owner_mut();
-                chat_owner.told.saying = Some(speech.utterance.text.as_str().into());
+                chat_owner.told.set_saying(speech.utterance.text.as_str());
                 chat_owner.saying = Some(speech.utterance);
             } else {
                 self.interpreter.complete_utterance(speech.utterance);
@@ -433,7 +433,7 @@ impl Interpreter {
                 self.say_text(text);
                 let chat_owner = self.stack.chat_owner_mut();
                 chat_owner.chat.push_assistant(line);
-                chat_owner.told.problem = None;
+                chat_owner.told.forget_problem();
                 self.drain(Then::WaitUser);
             }
             OnProtocolFailure::Stop => {

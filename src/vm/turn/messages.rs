@@ -58,8 +58,8 @@ impl Machine {
                 frames: self.interpreter.stack.frames.clone(),
                 globals: self.interpreter.stack.globals.clone(),
                 watcher: self.interpreter.watcher.mark(),
-                last_call: self.interpreter.ids.call,
-                last_utterance: self.interpreter.ids.utterance,
+                last_call: self.interpreter.ids.last_call(),
+                last_utterance: self.interpreter.ids.last_utterance(),
                 n_calls: self.interpreter.counters.n_calls(),
             })
         })
@@ -68,7 +68,7 @@ impl Machine {
     /// Takes back what the turn in progress has set and said. Calls it has made cannot be undone: then the lines it
     /// has done stay done.
     fn roll_back(&mut self) {
-        let last = self.interpreter.ids.utterance;
+        let last = self.interpreter.ids.last_utterance();
         let before = self.turn.as_mut().and_then(|turn| {
             let before = turn.before.take()?;
             turn.withdrawn = (before.last_utterance.0 + 1..=last.0).map(UtteranceId).collect();
@@ -121,7 +121,7 @@ impl Machine {
         if !made.is_empty() {
             told = format!("{told}; its calls stay made: {}", made.join(", "));
         }
-        self.interpreter.stack.chat_owner_mut().told.meanwhile.push(told);
+        self.interpreter.stack.chat_owner_mut().told.push_meanwhile(told);
     }
 }
 

@@ -74,7 +74,7 @@ impl TurnStep<'_> {
         self.interpreter.return_from_region(value);
         self.go_on_unless_failed()?;
         // What the reply says next would count on a variable that could not be set.
-        if self.interpreter.stack.chat_owner().told.problem.is_some() {
+        if self.interpreter.stack.chat_owner().told.problem().is_some() {
             return Err(self.cut_without_line("the result does not fit the variable"));
         }
         // The variable is one of the caller's, and its triggers are asked like those of any other.

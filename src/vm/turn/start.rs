@@ -70,7 +70,7 @@ impl Machine {
         let untaken = interpreter.stack.untaken_calls();
         interpreter.report(Fact::TurnStarted { kind, n_messages, prompt_tokens, untaken });
         let Some(place) = interpreter.place() else { return };
-        let data = TurnData { playbook, pointer, is_said, inside, variables, user, problem: told.problem.clone() };
+        let data = TurnData { playbook, pointer, is_said, inside, variables, user, problem: told.problem().cloned() };
         interpreter.emit(Effect::StartTurn(Box::new(StartTurn {
             turn,
             kind,
