@@ -132,12 +132,12 @@ impl Interpreter {
         // A plan is not told anything: the playbook below it, if there is one, is.
         if self.stack.find_chat_owner().is_some() {
             let told_of = &mut self.stack.chat_owner_mut().told;
-            told_of.meanwhile.push(told);
+            told_of.push_meanwhile(told);
             let is_for_words = rule.kind.waits_for_updates();
             let words = if is_for_words || has_talked { told_of.deal_with_user() } else { None };
             if let Some(words) = words {
                 let words = Value::Str(words).to_json();
-                told_of.meanwhile.push(format!("the user said {words}, which {name} dealt with"));
+                told_of.push_meanwhile(format!("the user said {words}, which {name} dealt with"));
                 if let Some(frame) = self.stack.frames.last_mut().and_then(Frame::playbook_mut) {
                     frame.here.is_answered = false;
                 }

@@ -22,8 +22,8 @@ use crate::host::ledger::sqlite::SqliteLedger;
 use crate::host::ledger::{Ledger, TokenRow};
 use crate::host::residents::Residents;
 use crate::host::residents::offered::Offered;
-#[cfg(feature = "restate")]
 use crate::host::tasks;
+#[cfg(feature = "restate")]
 use crate::serve::cli::commands::engine::{NodeArguments, ledger_of};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
