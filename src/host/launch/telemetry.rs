@@ -13,6 +13,7 @@ use crate::host::launch::workshop::{Launch, Remark, Telemetry};
 use crate::host::otel::export::Exporter;
 use crate::host::otel::options::{self, OtelOptions, Target};
 use crate::host::otel::spans::Traces;
+#[cfg(feature = "otel")]
 use crate::host::tasks;
 
 /// What sends the spans of the sessions of a program that is open.
