@@ -191,7 +191,7 @@ impl FileConfig {
             Ok(found)
         };
         // What serde reads, and whose faults are told of the table as a whole.
-        let written = || -> Value { serde_json::from_value(json.clone()).unwrap_or_default() };
+        let written = || serde_json::from_value::<Value>(json.clone()).map_err(|error| at(error.to_string()));
         let of_table = |message: String| at(format!("[{key}]: {message}"));
         match key {
             "model" => self.model = Some(text()?),
@@ -223,10 +223,10 @@ impl FileConfig {
                     self.redact = rules.iter().map(|rule| read_rule(rule, places)).collect::<Result<_, _>>()?;
                 }
             }
-            "serve" => self.serve = read(&written()).map_err(of_table)?,
-            "skills" => self.skills = read(&written()).map_err(of_table)?,
+            "serve" => self.serve = read(&written()?).map_err(of_table)?,
+            "skills" => self.skills = read(&written()?).map_err(of_table)?,
             "otel" => {
-                let value = written();
+                let value = written()?;
                 // With any value for a variable: keys and kinds are right or wrong whatever it is.
                 let shape = declaration::resolve_secrets(&value, &|_| Some(String::new()), &mut |_| {});
                 shape.and_then(|shape| read::<OtelOptions>(&shape)).map_err(of_table)?;

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 /// Starts a task of the runtime that this is called in.
 ///
 /// It is boxed: of each kind of future the runtime's own code would else be compiled four times, for both of its
-/// schedulers and for small and large ones, which was a twentieth of all code of the host.
+/// schedulers and for small and large ones.
 pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     tokio::spawn(work.boxed())
 }

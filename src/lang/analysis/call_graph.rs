@@ -119,8 +119,9 @@ impl Lookups {
 /// The circles of skills that no line gets out of: each has the next one called, in words, before a line of its own is done to
 /// which it comes in any case. Of each the skills with these lines, from the one that stands first.
 pub(super) fn endless_circles(program: &Program) -> Vec<Vec<(&Playbook, &Step)>> {
-    let due =
-        |playbook: &Playbook, step: &Step| due_callee(program, playbook, step).filter(|_| is_certain(playbook, step));
+    let due = |playbook: &Playbook, step: &Step| {
+        if is_certain(playbook, step) { due_callee(program, playbook, step) } else { None }
+    };
     let of_lines = |playbook: &Playbook| -> Vec<usize> {
         playbook.steps.iter().filter_map(|step| due(playbook, step)).map(|id| id.0 as usize).collect()
     };
@@ -155,7 +156,10 @@ pub(super) fn endless_circles(program: &Program) -> Vec<Vec<(&Playbook, &Step)>>
 
 /// What a line in words calls before it is done, if that is a playbook.
 fn due_callee(program: &Program, playbook: &Playbook, step: &Step) -> Option<PlaybookId> {
-    program.find_playbook(playbook.agent, step.due_call.as_deref()?)
+    // Which one a call means was found out when it was read.
+    let read = step.call().and_then(|call| call.playbook);
+    let due = step.due_call.as_deref()?;
+    read.or_else(|| program.find_playbook(playbook.agent, due))
 }
 
 /// Whether who runs a skill comes to a line in any case. Other playbooks have lines that return before it.

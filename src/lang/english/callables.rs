@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::spelling::{Spelling, Vocabulary, hash, nearest, rests};
-use crate::english::words::{capitalised, plain_words};
+use crate::english::words::{capitalised, plain_text, plain_words};
 use crate::expr::{identifier, scan_name};
 use crate::program::builtins::Builtin;
 use crate::program::{AgentId, Playbook, PlaybookId, Signature, builtins};
@@ -43,10 +43,10 @@ impl Callable {
 
     /// The keys under which it is asked about.
     pub(crate) fn keys(&self) -> Vec<u64> {
-        let words = plain_words(&self.name).unwrap_or_default();
+        let words = plain_text(&self.name).unwrap_or_default();
         let names = [self.name.to_string(), format!("{}.{}", self.agent_name, self.name)];
         let names = names.iter().map(|name| hash(NAME, name));
-        names.chain([hash(WORDS, &words.join(" "))]).chain(words.iter().flat_map(|word| rests(word))).collect()
+        names.chain([hash(WORDS, &words)]).chain(words.split(' ').flat_map(rests)).collect()
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) enum Meaning<'a> {
 /// The names of a whole program.
 pub(crate) struct Names<'a> {
     qualified: HashMap<(&'a str, &'a str), usize>,
-    plain: HashMap<(AgentId, Vec<String>), Option<usize>>,
+    plain: HashMap<(AgentId, String), Option<usize>>,
     own: HashMap<(AgentId, &'a str), usize>,
     /// Skills, which all agents call by their names alone.
     skills: HashMap<&'a str, usize>,
@@ -143,7 +143,7 @@ impl<'a> Names<'a> {
         for (index, playbook) in playbooks.iter().enumerate() {
             names.qualified.entry((&playbook.agent_name, &playbook.name)).or_insert(index);
             names.own.entry((playbook.agent, &playbook.name)).or_insert(index);
-            if let Some(words) = plain_words(&playbook.name) {
+            if let Some(words) = plain_text(&playbook.name) {
                 // Words that fit two names mean neither.
                 names.plain.entry((playbook.agent, words)).and_modify(|slot| *slot = None).or_insert(Some(index));
             }
@@ -251,14 +251,15 @@ impl<'a> Names<'a> {
     /// The playbook of `agent` whose name has exactly the words of `text` (without `call`, `run`, `do` in front
     /// and without articles), and how many parameters it has.
     pub(crate) fn in_plain_words(&self, agent: AgentId, text: &str) -> Option<&'a Callable> {
-        let mut wanted = (agent, plain_words(text)?);
-        let find = |wanted: &(AgentId, Vec<String>)| {
-            self.ask(hash(WORDS, &wanted.1.join(" ")));
+        let mut wanted = (agent, plain_text(text)?);
+        let find = |wanted: &(AgentId, String)| {
+            self.ask(hash(WORDS, &wanted.1));
             self.plain.get(wanted)
         };
         let mut found = find(&wanted);
-        if found.is_none() && matches!(wanted.1[0].as_str(), "call" | "run" | "do") {
-            wanted.1.remove(0);
+        let verb = wanted.1.find(' ').filter(|at| matches!(&wanted.1[..*at], "call" | "run" | "do"));
+        if let Some(at) = verb.filter(|_| found.is_none()) {
+            wanted.1.drain(..=at);
             found = find(&wanted);
         }
         let index = found.copied().flatten()?;

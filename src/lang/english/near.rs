@@ -140,9 +140,9 @@ pub(super) fn misspelt<'a>(
     let unknown = words.map(|(at, word)| (at, word, word.to_lowercase()));
     let unknown = unknown.filter(move |(_, _, lower)| !language.has(lower) && !around.names.has_title_word(lower));
     unknown.flat_map(move |(at, word, lower)| {
-        let is_meant = is_one_of(ORDINARY, &lower);
-        let known = language.like(&lower).filter(|known| !is_meant && is_slip(&lower, known));
-        let known = known.chain(around.names.title_words_like(&lower));
+        let mut like = language.like(&lower).filter(|known| is_slip(&lower, known)).peekable();
+        let is_meant = like.peek().is_some() && is_one_of(ORDINARY, &lower);
+        let known = like.filter(|_| !is_meant).chain(around.names.title_words_like(&lower));
         let repair = |known: &str| {
             let capital = word.starts_with(char::is_uppercase);
             let known = if capital { capitalised(known) } else { known.to_owned() };
@@ -321,9 +321,10 @@ fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> us
     let (first, at, second) = places.map(|(at, joint)| (line.until(at), at, line.from(at + joint.len()).trim())).find(
         |(first, _, second)| {
             let is_quoted = first.text.matches(['"', '“', '”']).count() % 2 == 1 || second.text.starts_with(['"', '“']);
-            let one = if is_quoted { 0 } else { read(*first) };
-            let other = if !is_quoted && one > 0 { read(*second) } else { 0 };
-            other > 0 && one + other > before
+            // The second is nothing by itself more often than the first.
+            let other = if is_quoted { 0 } else { read(*second) };
+            let one = if other > 0 { read(*first) } else { 0 };
+            one > 0 && one + other > before
         },
     )?;
     Some(lines::two_actions(line.from(at), first.text.trim(), second.text))

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::expr::{
-    ACTION_VERBS, Arguments, Expr, ExprError, Style, continues_name, is_one_of, number_word, parse, parse_arguments,
-    parse_as, parse_operand, parse_prefix, scan_name, scan_reference,
+    ACTION_VERBS, Arguments, Expr, ExprError, Style, continues_name, is_one_of, name_length, number_word, parse,
+    parse_arguments, parse_as, parse_operand, parse_prefix, scan_name, scan_variable,
 };
 use crate::program::{Target, Type, TypeKind};
 use crate::signature::read_type;
@@ -85,12 +85,25 @@ impl<'a> Phrase<'a> {
 
     /// What follows `phrase` (words of small letters, one space between them), if it begins so; case, kind of
     /// white space and form of an apostrophe do not matter.
+    #[inline]
     pub(crate) fn strip(self, phrase: &str) -> Option<Phrase<'a>> {
+        if self.may_begin_with(phrase) { self.strip_words(phrase) } else { None }
+    }
+
+    /// Whether the first letters do not differ: most phrases are no beginning of a line, and that tells at the least cost.
+    #[inline]
+    pub(crate) fn may_begin_with(self, phrase: &str) -> bool {
+        let (Some(first), Some(wanted)) = (self.text.as_bytes().first(), phrase.as_bytes().first()) else {
+            return false;
+        };
+        !first.is_ascii_graphic() || first.eq_ignore_ascii_case(wanted)
+    }
+
+    fn strip_words(self, phrase: &str) -> Option<Phrase<'a>> {
         let is_trimmed = self.text.starts_with(|first: char| first.is_ascii_graphic());
         let text = if is_trimmed { self.text } else { self.text.trim_start() };
         let mut at = 0;
         for wanted in phrase.bytes() {
-            // Most phrases are no beginning of a line, and their first letter tells.
             if wanted == b'\'' && text[at..].starts_with('’') {
                 at += '’'.len_utf8();
                 continue;
@@ -241,16 +254,11 @@ impl<'a> Phrase<'a> {
     pub(crate) fn words(self) -> impl Iterator<Item = (usize, &'a str)> {
         let text = self.text;
         let (mut at, mut quote) = (0, false);
-        let end_of_name = move |from: usize| {
-            let n_plain = text.as_bytes()[from..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-            let rest = &text[from + n_plain..];
-            from + n_plain + rest.find(|c| !continues_name(c)).unwrap_or(rest.len())
-        };
         std::iter::from_fn(move || {
             while let Some(character) = text[at..].chars().next() {
                 let here = at;
                 if continues_name(character) {
-                    at = end_of_name(at);
+                    at += name_length(&text[at..]);
                     if !quote {
                         return Some((here, &text[here..at]));
                     }
@@ -357,23 +365,23 @@ impl<'a> Phrase<'a> {
     }
 
     /// All variables mentioned, each with the place of its `$name` and the type beside it. `$$` is no variable.
-    pub(crate) fn mentions(self) -> Vec<Mention> {
+    pub(crate) fn mentions(self) -> Vec<Mention<'a>> {
         let mut mentions = Vec::new();
         let mut at = 0;
         while let Some(found) = self.text[at..].find('$') {
             at += found;
             if self.text[at..].starts_with("$$") {
                 at += 2;
-            } else if let Some((reference, length)) = scan_reference(&self.text[at..]) {
-                let span = self.from(at).until(1 + reference.name.len()).span();
+            } else if let Some((name, length)) = scan_variable(&self.text[at..]) {
+                let span = self.from(at).until(1 + name.len()).span();
                 let after = self.from(at + length);
-                let ty = if reference.path.is_empty() { after.type_suffix().0 } else { None };
+                let is_path = length > 1 + name.len();
+                let ty = if is_path { None } else { after.type_suffix().0 };
                 let word = after.text.strip_prefix(':').map_or(0, scan_name);
                 // `$kind:one of water, fire` lists values.
                 let lists = || after.from(1).strip("one of").is_some();
                 let unknown = (word > 0 && ty.is_none() && !lists()).then(|| after.from(1).until(word).span());
-                let is_path = !reference.path.is_empty();
-                mentions.push(Mention { name: reference.name, span, ty, is_path, unknown_type: unknown });
+                mentions.push(Mention { name, span, ty, is_path, unknown_type: unknown });
                 at += length;
             } else {
                 at += 1;
@@ -383,18 +391,18 @@ impl<'a> Phrase<'a> {
     }
 
     /// The variables that a line may set: one in braces (`may we refund {$price} euros`) is read, and so is a path.
-    pub(crate) fn mentions_outside_braces(self) -> impl Iterator<Item = Mention> {
+    pub(crate) fn mentions_outside_braces(self) -> impl Iterator<Item = Mention<'a>> {
         let is_outside =
-            move |mention: &Mention| !self.text[..mention.span.start as usize - self.offset].ends_with('{');
+            move |mention: &Mention<'_>| !self.text[..mention.span.start as usize - self.offset].ends_with('{');
         self.mentions().into_iter().filter(|mention| !mention.is_path).filter(is_outside)
     }
 }
 
 /// A variable's name as it stands in a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Mention {
+pub(crate) struct Mention<'a> {
     /// Its name, without `$`.
-    pub(crate) name: Arc<str>,
+    pub(crate) name: &'a str,
     /// The place of `$name`.
     pub(crate) span: Span,
     /// The type written beside it.
@@ -405,10 +413,10 @@ pub(crate) struct Mention {
     pub(crate) unknown_type: Option<Span>,
 }
 
-impl Mention {
+impl Mention<'_> {
     /// It as a variable that is written.
     pub(crate) fn into_target(self) -> Target {
-        Target { name: self.name, ty: self.ty.unwrap_or(Type::ANY), span: self.span }
+        Target { name: self.name.into(), ty: self.ty.unwrap_or(Type::ANY), span: self.span }
     }
 }
 
@@ -476,7 +484,7 @@ fn is_plain_code(text: &str, start: usize, end: usize, has_variable: bool) -> bo
 
 /// The names of all variables mentioned in `text`.
 pub(crate) fn mentioned_names(text: &str) -> BTreeSet<Arc<str>> {
-    Phrase::by_itself(text).mentions().into_iter().map(|mention| mention.name).collect()
+    Phrase::by_itself(text).mentions().into_iter().map(|mention| mention.name.into()).collect()
 }
 
 /// The end in `End the call with "Bye"`: `End` alone is the playbook's.

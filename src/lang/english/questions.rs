@@ -207,7 +207,7 @@ pub(crate) fn choices_in(line: Phrase<'_>) -> Option<(Arc<str>, Vec<Value>)> {
     }
     let is_date = |value: &Value| matches!(value, Value::Str(text) if !text.is_empty() && text.chars().all(|c| "DMY".contains(c)));
     let is_closed = choices.len() > 1 && (!is_open || all_quoted) && !choices.iter().all(is_date);
-    is_closed.then(|| (mention.name.clone(), choices))
+    is_closed.then(|| (mention.name.into(), choices))
 }
 
 const ONE_OF: [&str; 3] = ["one of these", "one of", "either"];

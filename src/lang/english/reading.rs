@@ -68,9 +68,9 @@ impl Held {
                     || (repeats && before.strip_end("in").is_some())
                     || has_type(TypeKind::List);
                 if is_list {
-                    self.lists.insert(mention.name);
+                    self.lists.insert(mention.name.into());
                 } else if given.is("true") || given.is("false") || has_type(TypeKind::Bool) {
-                    self.truths.insert(mention.name);
+                    self.truths.insert(mention.name.into());
                 }
             }
         }

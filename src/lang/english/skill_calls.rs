@@ -56,13 +56,13 @@ pub(crate) fn due_skill<'a>(words: &str, below: &str, around: Surroundings<'a>) 
 /// The name of the skill that a line of somebody's text calls, if it is wanted.
 fn name_in(line: &str, is_wanted: impl Fn(&NamedSkill<'_>) -> bool) -> Option<String> {
     let plain = without_emphasis(line.trim_start_matches(['>', '-', '*', ' ']));
-    let named = named_skill(Phrase::at(&plain, Span::default()))?;
+    let named = named_skill(Phrase::at(&plain, Span::default()).plain())?;
     is_wanted(&named).then(|| named.name.text.to_owned())
 }
 
-/// The skill that a line calls, whether the program has it or not.
+/// The skill that a plain line calls, whether the program has it or not.
 pub(crate) fn named_skill(line: Phrase<'_>) -> Option<NamedSkill<'_>> {
-    let line = without_number(line.plain().trim());
+    let line = without_number(line.trim());
     if let Some(rest) = line.text.strip_prefix('/') {
         let (name, words) = split_name(line.from(line.text.len() - rest.len()))?;
         let is_word = words.is_empty() || words.text.starts_with(char::is_whitespace);

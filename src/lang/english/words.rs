@@ -20,20 +20,30 @@ pub(crate) fn phrase_in(words: &[&str], phrase: &str) -> bool {
 /// The words of a name or of plain text, in small letters, without articles: `GetTheOrderStatus` and
 /// `get order status` are the same. `None` if something else than words stands in it, or too many words.
 pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
+    plain_text(text).map(|words| words.split(' ').map(str::to_owned).collect())
+}
+
+/// The [`plain_words`] with a space between them.
+pub(crate) fn plain_text(text: &str) -> Option<String> {
     const MAX_WORDS: usize = 24;
     // A hyphen joins words, whichever it is: `check-in` is `check in`.
     let is_between = |c: char| c.is_whitespace() || matches!(c, '-' | '‑');
     if !text.chars().all(|c| continues_name(c) || is_between(c)) {
         return None;
     }
-    let mut words = Vec::new();
+    let (mut words, mut n_words) = (String::with_capacity(text.len()), 0);
     for part in text.split(is_between).filter(|part| !part.is_empty()) {
-        split_camel_case(part, &mut words);
-        if words.len() > MAX_WORDS {
+        for_each_word(part, |word| {
+            n_words += 1;
+            if !matches!(word, "the" | "a" | "an") {
+                words.push_str(if words.is_empty() { "" } else { " " });
+                words.push_str(word);
+            }
+        });
+        if n_words > MAX_WORDS {
             return None;
         }
     }
-    words.retain(|word| !matches!(word.as_str(), "the" | "a" | "an"));
     (!words.is_empty()).then_some(words)
 }
 
@@ -49,10 +59,17 @@ pub(crate) fn singulars(names: &str) -> Vec<String> {
 
 /// Adds the words of an identifier: `HTTPServer2` is `http`, `server2`.
 pub(crate) fn split_camel_case(identifier: &str, words: &mut Vec<String>) {
+    for_each_word(identifier, |word| words.push(word.to_owned()));
+}
+
+fn for_each_word(identifier: &str, mut add: impl FnMut(&str)) {
     for part in identifier.split('_').filter(|part| !part.is_empty()) {
-        // Most words of a text are one word of small letters.
-        if part.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            words.push(part.to_owned());
+        // Most words of a text are one word of small letters, or begin with a large one.
+        if part.is_ascii() && !part[1..].bytes().any(|byte| byte.is_ascii_uppercase()) {
+            match part.as_bytes()[0].is_ascii_uppercase() {
+                true => add(&part.to_ascii_lowercase()),
+                false => add(part),
+            }
             continue;
         }
         let characters: Vec<char> = part.chars().collect();
@@ -62,11 +79,12 @@ pub(crate) fn split_camel_case(identifier: &str, words: &mut Vec<String>) {
             let after_small = before.is_some_and(|before| !before.is_uppercase());
             let before_small = characters.get(index + 1).is_some_and(|next| next.is_lowercase());
             if character.is_uppercase() && !word.is_empty() && (after_small || before_small) {
-                words.push(std::mem::take(&mut word));
+                add(&word);
+                word.clear();
             }
             word.extend(character.to_lowercase());
         }
-        words.push(word);
+        add(&word);
     }
 }
 

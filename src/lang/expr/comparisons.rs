@@ -9,7 +9,8 @@ use Says::{Compares, Tests, TestsNot};
 
 /// Whether `word` stands in a list of words, in any case.
 pub(crate) fn is_one_of(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| word.eq_ignore_ascii_case(known))
+    // By bytes: to look for the space with `str::split` takes a seventh of the time that loading does.
+    list.as_bytes().split(|byte| *byte == b' ').any(|known| known.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// The comparison that a sign stands for.

@@ -207,10 +207,15 @@ impl Parser<'_> {
 
     /// `3 or more`, `3 or less`.
     pub(super) fn eat_or_degree(&mut self) -> Option<Op> {
-        COMPARATIVES
-            .iter()
-            .find(|(words, _)| self.eat_phrase(&format!("or {words}")))
-            .map(|(_, operator)| or_the_same(*operator))
+        let mark = self.mark();
+        if !self.eat_word("or") {
+            return None;
+        }
+        let found = COMPARATIVES.iter().find(|(words, _)| self.eat_phrase(words));
+        if found.is_none() {
+            self.reset(mark);
+        }
+        found.map(|(_, operator)| or_the_same(*operator))
     }
 
     /// Joins `left` with what is said of it, which is still to be read.

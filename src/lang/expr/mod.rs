@@ -27,6 +27,7 @@ pub(crate) use crate::expr::literals::read_date;
 pub use crate::expr::names::{
     LAST_CALL_FAILED, begins_name, check_event_name, continues_name, identifier, scan_name, scan_reference,
 };
+pub(crate) use crate::expr::names::{name_length, scan_variable};
 pub(crate) use crate::expr::parser::{
     Arguments, Style, expect_condition, parse_arguments, parse_as, parse_operand, parse_prefix, too_deep_message,
 };

@@ -18,10 +18,15 @@ pub fn continues_name(character: char) -> bool {
 
 /// Reads the name at the beginning of `text`; gives its length in bytes, 0 if there is none.
 pub fn scan_name(text: &str) -> usize {
-    if !text.starts_with(begins_name) {
-        return 0;
-    }
-    text.find(|character| !continues_name(character)).unwrap_or(text.len())
+    if text.starts_with(begins_name) { name_length(text) } else { 0 }
+}
+
+/// How many bytes at the beginning of `text` can go on a name.
+pub(crate) fn name_length(text: &str) -> usize {
+    // Most names are plain letters, and bytes tell that at less cost.
+    let n_plain = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let rest = &text[n_plain..];
+    n_plain + rest.find(|character| !continues_name(character)).unwrap_or(rest.len())
 }
 
 /// Whether an event can have this name.
@@ -42,13 +47,38 @@ pub fn check_event_name(name: &str) -> Result<(), String> {
 /// included. A `.` or `[` that no path step follows is not part of it. `None` if `text` does not begin with
 /// `$` and a name.
 pub fn scan_reference(text: &str) -> Option<(Reference, usize)> {
+    let mut path = Vec::new();
+    let (name, length) = scan_path_of(text, |step| path.push(step.into()))?;
+    Some((Reference { name: name.into(), path }, length))
+}
+
+/// The name of the variable that [`scan_reference`] would read, and that length; it costs no memory.
+pub(crate) fn scan_variable(text: &str) -> Option<(&str, usize)> {
+    scan_path_of(text, |_| ())
+}
+
+/// A step of a path as it is written.
+enum Written<'a> {
+    Member(&'a str),
+    Index(usize),
+}
+
+impl From<Written<'_>> for PathStep {
+    fn from(step: Written<'_>) -> Self {
+        match step {
+            Written::Member(name) => PathStep::Member(name.into()),
+            Written::Index(index) => PathStep::Index(index),
+        }
+    }
+}
+
+fn scan_path_of<'a>(text: &'a str, mut add: impl FnMut(Written<'a>)) -> Option<(&'a str, usize)> {
     let rest = text.strip_prefix('$')?;
     let name_length = scan_name(rest);
     if name_length == 0 {
         return None;
     }
     let mut length = 1 + name_length;
-    let mut path = Vec::new();
     loop {
         let rest = &text[length..];
         if let Some(member) = rest.strip_prefix('.') {
@@ -56,13 +86,13 @@ pub fn scan_reference(text: &str) -> Option<(Reference, usize)> {
             if member_length == 0 {
                 break;
             }
-            path.push(PathStep::Member(member[..member_length].into()));
+            add(Written::Member(&member[..member_length]));
             length += 1 + member_length;
         } else if let Some(index) = rest.strip_prefix('[') {
             let n_digits = index.bytes().take_while(u8::is_ascii_digit).count();
             match index[..n_digits].parse() {
                 Ok(number) if index[n_digits..].starts_with(']') => {
-                    path.push(PathStep::Index(number));
+                    add(Written::Index(number));
                     length += n_digits + 2;
                 }
                 _ => break,
@@ -71,7 +101,7 @@ pub fn scan_reference(text: &str) -> Option<(Reference, usize)> {
             break;
         }
     }
-    Some((Reference { name: rest[..name_length].into(), path }, length))
+    Some((&rest[..name_length], length))
 }
 
 /// Makes an identifier of any words: `Do not keep asking` → `DoNotKeepAsking`. What is an identifier already

@@ -17,6 +17,12 @@ pub(crate) struct Liveness {
     live: Vec<u64>,
 }
 
+/// The bits of the names that a line uses.
+struct Uses {
+    writes: Vec<usize>,
+    reads: Vec<usize>,
+}
+
 impl Liveness {
     /// Solves for `names`. A line that reads a name and writes it reads first.
     pub(crate) fn new(steps: &[Step], flow: &FlowGraph, names: impl Iterator<Item = Arc<str>>) -> Self {
@@ -30,24 +36,18 @@ impl Liveness {
         if n_words == 0 {
             return liveness;
         }
+        let uses: Vec<Uses> = steps.iter().map(|step| liveness.uses(step)).collect();
         let mut row = vec![0_u64; n_words];
         // Backwards in document order: without loops one pass is enough, each level of loops costs one more. Every
         // other pass goes forwards, for lines that lead back one by one.
         for pass in 0_usize.. {
             let mut changed = false;
             for index in 0..steps.len() {
-                let step = &steps[if pass % 2 == 0 { steps.len() - 1 - index } else { index }];
-                liveness.live_behind(flow, step.id, &mut row);
-                // A loop without items writes nothing.
-                if !matches!(step.kind, StepKind::Loop(_)) {
-                    for target in step.kind.targets() {
-                        liveness.set(&mut row, &target.name, false);
-                    }
-                }
-                for name in &step.reads {
-                    liveness.set(&mut row, name, true);
-                }
-                let start = step.id.0 as usize * n_words;
+                let index = if pass % 2 == 0 { steps.len() - 1 - index } else { index };
+                liveness.live_behind(flow, steps[index].id, &mut row);
+                uses[index].writes.iter().for_each(|bit| row[bit / 64] &= !(1 << (bit % 64)));
+                uses[index].reads.iter().for_each(|bit| row[bit / 64] |= 1 << (bit % 64));
+                let start = steps[index].id.0 as usize * n_words;
                 if liveness.live[start..start + n_words] != row[..] {
                     liveness.live[start..start + n_words].copy_from_slice(&row);
                     changed = true;
@@ -60,14 +60,13 @@ impl Liveness {
         liveness
     }
 
-    fn set(&self, row: &mut [u64], name: &str, live: bool) {
-        if let Some(&bit) = self.names.get(name) {
-            let mask = 1 << (bit % 64);
-            if live {
-                row[bit / 64] |= mask;
-            } else {
-                row[bit / 64] &= !mask;
-            }
+    fn uses(&self, step: &Step) -> Uses {
+        // A loop without items writes nothing.
+        let targets = if matches!(step.kind, StepKind::Loop(_)) { &[] } else { step.kind.targets() };
+        let bit = |name: &Arc<str>| self.names.get(name).copied();
+        Uses {
+            writes: targets.iter().filter_map(|target| bit(&target.name)).collect(),
+            reads: step.reads.iter().filter_map(bit).collect(),
         }
     }
 

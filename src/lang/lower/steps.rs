@@ -343,22 +343,24 @@ fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
     let places: BTreeSet<Span> = step.kind.targets().iter().map(|target| target.span).collect();
     let mut reads: Vec<Arc<str>> = Vec::new();
     let mut seen: BTreeSet<Arc<str>> = BTreeSet::new();
-    let mut add = |name: &Arc<str>| {
-        if seen.insert(name.clone()) {
+    let mut add = |name: &str| {
+        if !seen.contains(name) {
+            let name: Arc<str> = name.into();
             reads.push(name.clone());
+            seen.insert(name);
         }
     };
     let named: Vec<Arc<str>> = step.call().map_or_else(Vec::new, |call| {
         call.arguments.iter().flatten().filter_map(|argument| argument.name.clone()).collect()
     });
     // `Name($id=7)` names a parameter of the callee, it reads nothing.
-    let is_argument_name = |mention: &Mention| {
+    let is_argument_name = |mention: &Mention<'_>| {
         let behind = source[mention.span.end as usize..].trim_start();
-        named.contains(&mention.name) && behind.starts_with('=') && !behind.starts_with("==")
+        named.iter().any(|name| **name == *mention.name) && behind.starts_with('=') && !behind.starts_with("==")
     };
     for mention in pieces.iter().flat_map(|piece| Phrase::new(source, *piece).mentions()) {
         if !places.contains(&mention.span) && !is_argument_name(&mention) {
-            add(&mention.name);
+            add(mention.name);
         }
     }
     // A built-in that was read as an assignment names its variable without a `$`, and so does `the last call failed`.
@@ -397,7 +399,7 @@ pub(crate) fn spread_types(
             let unknown = mention.unknown_type.filter(|place| diagnostics.iter().all(|known| known.span != *place));
             diagnostics.extend(unknown.map(|place| unknown_type(&source[place.range()], place)));
             if let Some(ty) = mention.ty {
-                types.entry(mention.name).or_insert(ty);
+                types.entry(mention.name.into()).or_insert(ty);
             }
         }
     }

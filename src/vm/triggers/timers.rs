@@ -44,15 +44,21 @@ impl Timers {
             if self.0.iter().any(|running| running.trigger == trigger) {
                 continue;
             }
-            let kind = &program.trigger(trigger).kind;
-            let beat = if let TriggerKind::Every { period_ms } = kind {
-                Beat::Period((*period_ms).max(1))
-            } else if let TriggerKind::Silence { after_ms } = kind {
-                Beat::Silence(*after_ms)
-            } else if let TriggerKind::Clock { days, minute } = kind {
-                Beat::Clock(*days, *minute)
-            } else {
-                continue;
+            let beat = match program.trigger(trigger).kind {
+                TriggerKind::Every { period_ms } => Beat::Period(period_ms.max(1)),
+                TriggerKind::Silence { after_ms } => Beat::Silence(after_ms),
+                TriggerKind::Clock { days, minute } => Beat::Clock(days, minute),
+                TriggerKind::Beginning
+                | TriggerKind::Ending
+                | TriggerKind::BeforeCall(_)
+                | TriggerKind::AfterCall(_)
+                | TriggerKind::CallFails(_)
+                | TriggerKind::Signal(_)
+                | TriggerKind::Command(_)
+                | TriggerKind::Condition(_)
+                | TriggerKind::Changes(_)
+                | TriggerKind::Semantic
+                | TriggerKind::Gone(_) => continue,
             };
             last_timer += 1;
             let mut running = TriggerTimer { timer: TimerId(last_timer), trigger, due: None, beat };

@@ -29,17 +29,33 @@ impl Truths {
         was_set: bool,
         scope: &dyn Lookup,
     ) -> Option<Ruling> {
-        let kind = &program.trigger(id).kind;
-        if let TriggerKind::Changes(_) = kind {
-            return Some(if was_set { Ruling::Match } else { Ruling::NoMatch });
+        match &program.trigger(id).kind {
+            TriggerKind::Condition(condition) => Some(match holds(condition, scope) {
+                Ok(true) if !self.0.insert(id) => Ruling::StillTrue,
+                Ok(true) => Ruling::Match,
+                Ok(false) => {
+                    self.0.remove(&id);
+                    Ruling::NoMatch
+                }
+                Err(fault) => {
+                    self.0.remove(&id);
+                    Ruling::Fault(fault.to_string().into())
+                }
+            }),
+            TriggerKind::Changes(_) => Some(if was_set { Ruling::Match } else { Ruling::NoMatch }),
+            TriggerKind::Semantic
+            | TriggerKind::Beginning
+            | TriggerKind::Ending
+            | TriggerKind::BeforeCall(_)
+            | TriggerKind::AfterCall(_)
+            | TriggerKind::CallFails(_)
+            | TriggerKind::Every { .. }
+            | TriggerKind::Clock { .. }
+            | TriggerKind::Silence { .. }
+            | TriggerKind::Signal(_)
+            | TriggerKind::Command(_)
+            | TriggerKind::Gone(_) => None,
         }
-        let TriggerKind::Condition(condition) = kind else { return None };
-        let held = holds(condition, scope);
-        if let Ok(true) = held {
-            return Some(if self.0.insert(id) { Ruling::Match } else { Ruling::StillTrue });
-        }
-        self.0.remove(&id);
-        Some(held.map_or_else(|fault| Ruling::Fault(fault.to_string().into()), |_| Ruling::NoMatch))
     }
 
     /// What can be seen has changed without an update (a frame has gone, a variable was removed): conditions that do

@@ -148,11 +148,19 @@ impl TurnStep<'_> {
             Some(Todo::Move(_)) => may_move,
             Some(Todo::Set(..) | Todo::Act(_)) => false,
             None => {
-                let is_readable = turn.readings.front().is_some_and(|reading| {
+                let is_readable = match turn.readings.front() {
                     // A line that does anything else is held with its `at`: the pointer does not go ahead.
-                    let Reading::Line(line) = reading else { return !matches!(reading, Reading::Fault(_)) };
-                    line.streamed_say || line.actions.is_empty()
-                });
+                    Some(Reading::Line(line)) => line.streamed_say || line.actions.is_empty(),
+                    None | Some(Reading::Fault(_)) => false,
+                    Some(
+                        Reading::SayBegan { .. }
+                        | Reading::SayText(_)
+                        | Reading::SayEnded
+                        | Reading::Prose { .. }
+                        | Reading::Think { .. }
+                        | Reading::Ignored { .. },
+                    ) => true,
+                };
                 if is_readable && let Some(reading) = turn.next_reading() {
                     self.step_reading(reading)?;
                 }

@@ -295,8 +295,19 @@ impl Stack {
     fn way_out_of(&self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
         let body = self.body(frame);
         let line = body.step(step);
-        let asks_for_values = matches!(&line.kind, StepKind::Ask { targets } if !targets.is_empty());
-        let is_work = asks_for_values || matches!(line.kind, StepKind::Call(_) | StepKind::Assign { .. });
+        let is_work = match &line.kind {
+            StepKind::Ask { targets } => !targets.is_empty(),
+            StepKind::Call(_) | StepKind::Assign { .. } => true,
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Break
+            | StepKind::Continue
+            | StepKind::Say { .. }
+            | StepKind::Free
+            | StepKind::Gone(_) => false,
+        };
         let [only] = body.flow.successors(step) else { return None };
         let is_left_out = frame.pointer == Some(step) && frame.here.skipped.is_some();
         (is_left_out || is_work && frame.work.is_done(line)).then_some(only.to)

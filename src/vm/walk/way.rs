@@ -233,7 +233,10 @@ impl Stack {
     /// Whether a line is the interpreter's and does something: a reply that named a later line would decide that it
     /// is done, before anybody knows what comes of it. The interpreter does it when the reply has ended before it.
     pub(crate) fn stops_reply(&self, body: &Body, step: StepId) -> bool {
-        self.is_interpreters(body, step) && has_effect(body, &body.step(step).kind)
+        let line = body.step(step);
+        // Nothing follows a return: it is passed only on the way out of a region.
+        let is_return = matches!(line.kind, StepKind::Return(_));
+        self.is_interpreters(body, step) && !is_return && has_effect(body, &line.kind)
     }
 
     /// Whether a line of the top frame's playbook stands above another.
@@ -245,12 +248,16 @@ impl Stack {
         self.layouts.layout(self.top().playbook).map_or(step.0, |layout| layout.position(step))
     }
 }
-
-/// Whether doing a line changes something for those after it. Nothing follows a return: it is passed only on the way out
-/// of a region.
 fn has_effect(body: &Body, kind: &StepKind) -> bool {
-    if let StepKind::Assign { target, .. } = kind {
-        return body.steps.iter().any(|line| line.reads.contains(&target.name));
+    match kind {
+        StepKind::Say { .. } | StepKind::Call(_) | StepKind::Return(_) | StepKind::End => true,
+        StepKind::Assign { target, .. } => body.steps.iter().any(|line| line.reads.contains(&target.name)),
+        StepKind::Branch { .. }
+        | StepKind::Loop(_)
+        | StepKind::Break
+        | StepKind::Continue
+        | StepKind::Ask { .. }
+        | StepKind::Free
+        | StepKind::Gone(_) => false,
     }
-    matches!(kind, StepKind::Say { .. } | StepKind::Call(_) | StepKind::End)
 }

@@ -198,7 +198,7 @@ impl Check<'_> {
     fn skills(&mut self, playbook: &Playbook) {
         for step in playbook.steps.iter().filter(|step| step.call().is_none()) {
             let text = self.program.sources.text(step.span);
-            let Some(named) = named_skill(Phrase::at(text, step.span)) else { continue };
+            let Some(named) = named_skill(Phrase::at(text, step.span).plain()) else { continue };
             let name = named.name.text;
             if self.names.skill(name).is_some() || !(named.is_sure || self.names.has_skills()) {
                 continue;

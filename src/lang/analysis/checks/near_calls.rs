@@ -86,6 +86,9 @@ impl<'a> Names<'a> {
 
     /// The playbook whose name `line` begins with, or that begins with all words of `line`.
     fn near(&self, line: Phrase<'_>) -> Option<&'a Playbook> {
+        if self.whole.is_empty() {
+            return None;
+        }
         let (words, is_all) = first_words(line.text);
         let lengths = (MIN_WORDS..=words.len()).rev();
         let longest = lengths.into_iter().find_map(|n_words| self.whole.get(&words[..n_words]).copied());

@@ -48,7 +48,7 @@ fn judged_choices(program: &Program, playbook: &Playbook, diagnostics: &mut Vec<
     for step in playbook.steps.iter().filter(|step| step.kind.is_judged() && !playbook.choices.is_empty()) {
         let line = Phrase::at(program.sources.text(step.span), step.span);
         for mention in line.mentions() {
-            let Some(choices) = playbook.choices.get(&mention.name) else { continue };
+            let Some(choices) = playbook.choices.get(mention.name) else { continue };
             let after = line.from(mention.span.end as usize - line.start());
             let compared = after.strip_any(&["is not", "isn't", "is"]);
             let Some((words, quoted)) = compared.and_then(|words| listed_choices(words, choices)) else { continue };

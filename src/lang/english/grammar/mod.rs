@@ -83,9 +83,10 @@ fn candidates<'a>(line: Phrase<'a>, wanted: impl Fn(Means) -> bool + 'a) -> impl
         (None, _) => open.next(),
         (Some(_), _) => named.next(),
     });
-    let words: Vec<&str> = line.words().map(|(_, word)| word).collect();
-    let may_be = move |index: &usize| GRAMMAR.patterns[*index].may_match(line.text, &words);
-    rows.copied().filter(move |&index| wanted(RULES[index].means)).filter(may_be)
+    let mut rows = rows.copied().filter(move |&index| wanted(RULES[index].means)).peekable();
+    let words: Vec<&str> =
+        if rows.peek().is_some() { line.words().map(|(_, word)| word).collect() } else { Vec::new() };
+    rows.filter(move |index| GRAMMAR.patterns[*index].may_match(line.text, &words))
 }
 
 /// The rows of a sense that is `wanted` which read `line` or begin like it, in order.

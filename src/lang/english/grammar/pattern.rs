@@ -78,7 +78,7 @@ impl Pattern {
     pub(crate) fn may_match(&self, text: &str, words: &[&str]) -> bool {
         let has_word = |needed: &str| words.iter().any(|word| word.eq_ignore_ascii_case(needed));
         let has = |needed: &&str| {
-            if needed.starts_with(char::is_alphabetic) { has_word(needed) } else { text.contains(needed) }
+            if needed.as_bytes()[0].is_ascii_alphabetic() { has_word(needed) } else { text.contains(needed) }
         };
         self.needs.iter().all(|group| group.iter().any(has))
     }
@@ -171,7 +171,10 @@ fn run<'a>(rest: &Rest<'_>, text: Phrase<'a>, state: &mut State<'a>) -> bool {
             choices.iter().any(|choice| {
                 state.sure = sure;
                 state.holes.truncate(n_holes);
-                run(&Rest { nodes: choice, then: Some(&next) }, text, state)
+                // Of many choices most begin otherwise.
+                let may_be = |word: &str| sure || text.may_begin_with(word);
+                let may_begin = if let Some(Node::Word(word)) = choice.first() { may_be(word) } else { true };
+                may_begin && run(&Rest { nodes: choice, then: Some(&next) }, text, state)
             })
         }
         Node::Hole(hole) => {

@@ -62,7 +62,7 @@ pub(crate) fn read_trigger(
         // A `$` in a quoted text is no variable.
         expr.for_each_reference(&mut |reference| add(&reference.name));
     } else {
-        words.mentions().iter().for_each(|mention| add(&mention.name));
+        words.mentions().iter().for_each(|mention| add(&mention.name.into()));
     }
     ReadTrigger { kind, names }
 }

@@ -62,7 +62,7 @@ impl Topics {
         for (index, clause) in lines.into_iter().flat_map(clauses).enumerate() {
             let mentions = clause.mentions();
             let (is_personal, named) = match about_person(clause) {
-                _ if !mentions.is_empty() => (false, mentions.into_iter().map(|mention| mention.name).collect()),
+                _ if !mentions.is_empty() => (false, mentions.into_iter().map(|mention| mention.name.into()).collect()),
                 // A record of the person may say more than what they say.
                 // `$guests` counts them.
                 Some(subject) => (true, self.named_in(subject.text, false)),

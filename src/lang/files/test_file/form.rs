@@ -238,7 +238,20 @@ impl TestStepKind {
 
     /// Whether the section says what is expected, not what happens.
     pub fn is_expected(&self) -> bool {
-        !self.begins() && !self.is_of_model() && !matches!(self, TestStepKind::Interrupts(_))
+        match self {
+            TestStepKind::User(_)
+            | TestStepKind::Interrupts(_)
+            | TestStepKind::Event(_)
+            | TestStepKind::Wait(_)
+            | TestStepKind::Set(_)
+            | TestStepKind::Reply(_)
+            | TestStepKind::Written(_) => false,
+            TestStepKind::ExpectSay(_)
+            | TestStepKind::ExpectVariables(_)
+            | TestStepKind::ExpectCalls(_)
+            | TestStepKind::ExpectOutcome(_)
+            | TestStepKind::Expect(_) => true,
+        }
     }
 
     /// Whether the section says what the model replies.

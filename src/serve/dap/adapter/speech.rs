@@ -77,9 +77,8 @@ impl Adapter {
         let text = match (&given, wanted) {
             (Some(message), _) => format!("> {message}\n"),
             (None, Wanted::Message) => {
-                "the program waits for the user: what you type here is the user's message (/help \
-                                        lists what else you can type)\n"
-                    .to_owned()
+                let hint = "what you type here is the user's message (/help lists what else you can type)";
+                format!("the program waits for the user: {hint}\n")
             }
             (None, Wanted::Approval(_)) => {
                 let question = live.question.as_deref().unwrap_or("a tool waits for an answer");
