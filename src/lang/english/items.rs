@@ -3,14 +3,13 @@
 use crate::english::grammar::means::Means;
 use crate::english::grammar::{Found, rows};
 use crate::english::lines::{
-    read_action, read_call_in_plain_words, read_leading_condition, read_quoted, strip_filler, strip_separators,
-    two_actions,
+    MARKS, read_action, read_call_in_plain_words, read_quoted, strip_filler, strip_separators, two_actions,
 };
 use crate::english::loops::read_line;
 use crate::english::near::{find_near, understood};
 use crate::english::phrase::{Phrase, end_before};
 use crate::english::reading::{Action, End, ItemReading, Reading, Surroundings};
-use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator, is_one_of};
+use crate::expr::{BinaryOperator, Expr, ExprKind, Style, UnaryOperator, is_one_of};
 use crate::program::{Arm, Returned, StepKind};
 
 /// How many places of a line are tried as the end of its condition; a bound for hostile lines only.
@@ -198,12 +197,27 @@ fn read_branch<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemRea
         // A bare `if` says nothing.
         return (!rest.trim_end_marks().is_empty()).then(|| read_condition(Arm::If, line, rest, holds, around));
     }
-    // `When writing, use short sentences` is no branch; `When $a is 1, …` is one.
-    if let Some(rest) = line.strip("when") {
+    // `When writing, use short sentences` is no branch; `When $a is 1, …` and `Should $a be 1, …` are.
+    if let Some(rest) = line.strip_any(&["when", "should"]) {
         let read = read_condition(Arm::If, line, rest, true, around);
-        return read.line.explicit.then_some(read);
+        let acts = |action: &Action<'_>| action.reading.explicit || action.words.begins_action();
+        let is_branch =
+            read.line.explicit || (line.strip("should").is_some() && read.action.as_ref().is_some_and(acts));
+        return is_branch.then_some(read);
     }
-    read_condition_at_end(line, around)
+    read_check(line, around).or_else(|| read_condition_at_end(line, around))
+}
+
+/// `Check if $a is 1; if so, …`: both sides on one line.
+fn read_check<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemReading<'a>> {
+    let rest = line.strip_any(&["check if", "check whether", "see if", "see whether"])?;
+    let so = rest.words().map(|(at, _)| at).find(|&at| rest.from(at).strip_any(&["if so", "if yes"]).is_some())?;
+    let condition = strip_end_separators(rest.until(so)).trim_end_marks().condition()?;
+    let words = strip_separators(rest.from(so).strip_any(&["if so", "if yes"])?);
+    let (words, otherwise) = split_otherwise(words, around);
+    let branch = Reading::new(StepKind::Branch { arm: Arm::If, condition: Some(condition) }, true);
+    let action = action(line, words, read_action(words, around), around).filter(|_| !words.is_empty())?;
+    Some(ItemReading::branch(branch, Some(action), otherwise))
 }
 
 /// What follows a remark in brackets that ends in a mark: `(new patients): ask for $birthday`.
@@ -215,14 +229,44 @@ fn after_remark(rest: Phrase<'_>) -> Option<Phrase<'_>> {
     is_remark.then_some(after)
 }
 
+/// Without a remark in brackets between a condition and what follows a mark: `(not sent yet), say …`. One that may say how
+/// to compare is none.
+fn without_aside(rest: Phrase<'_>) -> Phrase<'_> {
+    const COMPARES: &str = "case upper lower or and except unless if included inclusive exclusive ignoring only";
+    let Some(after) = after_remark(rest).filter(|after| after.start() > rest.start()) else { return rest };
+    let remark = rest.until(after.start() - rest.start());
+    if remark.words().any(|(_, word)| is_one_of(COMPARES, word)) { rest } else { after }
+}
+
+/// The longest expression at the beginning, if something that can end a condition follows it.
+fn read_leading_condition(rest: Phrase<'_>) -> Option<(Expr, Phrase<'_>)> {
+    let whole = rest.leading(Style::Sentence).and_then(|(condition, length)| {
+        let behind = without_aside(rest.from(length).trim());
+        let ends = behind.trim_end_marks().is_empty()
+            || MARKS.iter().any(|mark| behind.text.starts_with(mark))
+            || behind.strip("then").is_some()
+            || behind.begins_action();
+        ends.then_some((condition, behind))
+    });
+    // `If $a is 1 - say "one"`: a sign that could belong to the condition, before a verb.
+    let apart = || {
+        let acts = |at: usize, sign: &str| rest.from(at + sign.len()).trim().begins_action();
+        let places = [" - ", " => ", " -> "].iter().filter_map(|sign| Some((rest.text.find(sign)?, sign)));
+        let at = places.filter(|(at, sign)| acts(*at, sign)).map(|(at, _)| at).min()?;
+        Some((rest.until(at).trim().condition()?, rest.from(at).trim()))
+    };
+    whole.or_else(apart)
+}
+
 /// `Return false if $x is empty`, `Say "Hello." unless $known`: both sides are exact, or it is no branch.
 fn read_condition_at_end<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemReading<'a>> {
-    let ends = [("if", true), ("unless", false)];
+    let ends = [("if", true), ("unless", false), ("when", true), ("once", true)];
     let (at, holds) =
         ends.into_iter().find_map(|(word, holds)| Some((line.find_word(word).filter(|&at| at > 0)?, holds)))?;
     let (head, otherwise) = split_otherwise(line.from(at), around);
-    let condition = head.strip_any(&["if", "unless"])?.trim_end_marks().condition()?;
+    let condition = head.strip_any(&["if", "unless", "when", "once"])?.trim_end_marks().condition()?;
     let words = strip_end_separators(line.until(at));
+    let words = words.strip_end("only").map_or(words, strip_end_separators);
     let reading = read_action(words, around);
     let otherwise =
         otherwise.map(|other| Action { reading: instead(&reading.kind, other.words, other.reading), ..other });
@@ -232,8 +276,10 @@ fn read_condition_at_end<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Opti
     }
     let condition = Some(if holds { condition } else { negated(condition) });
     let branch = Reading::new(StepKind::Branch { arm: Arm::If, condition }, true);
-    let action = Some(Action::new(head, words, reading)).filter(|action| action.reading.explicit)?;
-    Some(ItemReading::branch(branch, Some(action), otherwise))
+    // `Say "Thanks" once $paid is true` may have to wait.
+    let waits = head.strip("once").is_some() && !matches!(reading.kind, StepKind::Break | StepKind::Continue);
+    let is_sure = !waits && (reading.explicit || !reading.kind.targets().is_empty());
+    is_sure.then(|| ItemReading::branch(branch, Some(Action::new(head, words, reading)), otherwise))
 }
 
 /// What is done in the other arm, where only its value stands there: `Return 1 if $x is empty, otherwise 2`.

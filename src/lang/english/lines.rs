@@ -15,13 +15,13 @@ use crate::english::questions::{read_ask, read_asking};
 use crate::english::reading::{Near, Reading, Surroundings};
 use crate::english::words::{capitalised, looks_like_name};
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
-use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text, is_one_of};
+use crate::expr::{BinaryOperator, Expr, ExprKind, bare_text, is_one_of};
 use crate::program::{Argument, Returned, StepKind, Target};
 use crate::value::{Reference, Value};
 
 /// What follows a word that only joins a line to the one before it, or asks for it: `then`, `please`.
 pub(crate) fn strip_lead(line: Phrase<'_>) -> Option<Phrase<'_>> {
-    line.strip_any(&["please", "then", "and then", "now", "also", "first", "finally", "next,"])
+    line.strip_any(&["please", "then", "and then", "now", "also", "first", "finally", "next,", "just", "simply"])
 }
 
 /// Reads what can stand on a line of its own or after a condition.
@@ -72,6 +72,7 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
         Means::Continue => exact(StepKind::Continue),
         Means::ContinueWith => {
             let word = holes.first()?.trim_end_marks().text;
+            let word = word.strip_prefix('$').unwrap_or(word);
             let is_round = around.rounds.iter().any(|name| name.eq_ignore_ascii_case(word));
             is_round.then(|| Reading::new(StepKind::Continue, true))
         }
@@ -316,7 +317,7 @@ pub(super) fn read_call_in_plain_words(line: Phrase<'_>, around: Surroundings<'_
 }
 
 /// What stands between a condition and what is done.
-const MARKS: [&str; 10] = [",", ":", ";", "—", "–", "- ", "→", "=>", "->", "⇒"];
+pub(super) const MARKS: [&str; 10] = [",", ":", ";", "—", "–", "- ", "→", "=>", "->", "⇒"];
 
 pub(super) fn strip_separators(mut rest: Phrase<'_>) -> Phrase<'_> {
     loop {
@@ -326,26 +327,6 @@ pub(super) fn strip_separators(mut rest: Phrase<'_>) -> Phrase<'_> {
             None => return rest,
         }
     }
-}
-
-/// The longest expression at the beginning, if something that can end a condition follows it.
-pub(super) fn read_leading_condition(rest: Phrase<'_>) -> Option<(Expr, Phrase<'_>)> {
-    let whole = rest.leading(Style::Sentence).and_then(|(condition, length)| {
-        let behind = rest.from(length).trim();
-        let ends = behind.trim_end_marks().is_empty()
-            || MARKS.iter().any(|mark| behind.text.starts_with(mark))
-            || behind.strip("then").is_some()
-            || behind.begins_action();
-        ends.then_some((condition, behind))
-    });
-    // `If $a is 1 - say "one"`: a sign that could belong to the condition, before a verb.
-    let apart = || {
-        let acts = |at: usize, sign: &str| rest.from(at + sign.len()).trim().begins_action();
-        let places = [" - ", " => ", " -> "].iter().filter_map(|sign| Some((rest.text.find(sign)?, sign)));
-        let at = places.filter(|(at, sign)| acts(*at, sign)).map(|(at, _)| at).min()?;
-        Some((rest.until(at).trim().condition()?, rest.from(at).trim()))
-    };
-    whole.or_else(apart)
 }
 
 /// What follows words that only point to the nested items.
@@ -367,7 +348,8 @@ pub(super) fn strip_filler(rest: Phrase<'_>) -> Phrase<'_> {
 fn read_return(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     // `RET` is the older project's; in small letters it is no word of the language.
     let given = || {
-        let rest = line.strip_any(&["give back", "hand back"])?;
+        let behind = || line.strip_any(&["give", "hand"])?.trim_end_marks().strip_end("back");
+        let rest = line.strip_any(&["give back", "hand back"]).or_else(behind)?;
         rest.trim_end_marks().expr().is_some().then_some(rest)
     };
     let old = || line.strip("ret").filter(|_| line.text.starts_with("RET"));
@@ -439,7 +421,16 @@ fn exact_value(value: Phrase<'_>) -> Option<Expr> {
         let held = value.strip_any(&["the list of", "the list", "the value of"])?.expr()?;
         matches!(held.kind, ExprKind::Reference(_)).then_some(held)
     };
-    value.expr().or_else(truth).or_else(held).or_else(|| value.strip("whether")?.condition())
+    let empty = || {
+        let empty = value.strip_any(&["an empty", "the empty", "empty"])?;
+        let kind = match (empty.is("list"), empty.is("text")) {
+            (true, _) => ExprKind::List(Vec::new()),
+            (_, true) => ExprKind::Literal(Value::from("")),
+            _ => return None,
+        };
+        Some(Expr { kind, span: value.span() })
+    };
+    value.expr().or_else(truth).or_else(held).or_else(empty).or_else(|| value.strip("whether")?.condition())
 }
 
 /// The value that a variable gets, in whatever form.

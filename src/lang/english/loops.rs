@@ -4,16 +4,18 @@ use crate::english::grammar::means::{Means, Rounds};
 use crate::english::grammar::{Found, begins_loop, rows};
 use crate::english::lines::{nearly, read_action, strip_separators};
 use crate::english::phrase::{Mention, Phrase};
+use crate::english::questions::read_keep_asking;
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
 use crate::english::words::singulars;
-use crate::expr::{ACTION_VERBS, Expr, ExprKind, is_one_of};
-use crate::program::{Loop, StepKind, Target};
+use crate::expr::{ACTION_VERBS, Expr, ExprKind, is_one_of, scan_name};
+use crate::program::{Loop, StepKind, Target, Type};
 use crate::value::{PathStep, Reference, Value};
 
 /// Reads a line that is no branch, with what a loop does on the same line.
 pub(super) fn read_line<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> ItemReading<'a> {
+    let no_loop = || read_loop_at_end(line, around).unwrap_or_else(|| ItemReading::line(read_action(line, around)));
     if !begins_loop(line) {
-        return ItemReading::line(read_action(line, around));
+        return no_loop();
     }
     let nothing = line.from(line.text.len());
     let whole = read_loop(line, nothing, around);
@@ -65,8 +67,32 @@ pub(super) fn read_line<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> ItemR
             let near = nearly(line).filter(|_| action.is_none());
             ItemReading::branch(Reading { near, ..in_words }, action, None)
         }
-        None => ItemReading::line(read_action(line, around)),
+        None => no_loop(),
     }
+}
+
+/// `Say "Toot!" three times`, `Ask for $code until $code is 7`: both sides are exact, or it is no loop.
+fn read_loop_at_end<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemReading<'a>> {
+    if around.has_children {
+        return None;
+    }
+    let line = line.trim_end_marks();
+    let ends_in_times = line.strip_end("times").or_else(|| line.strip_end("twice")).is_some();
+    let inside = Surroundings { has_children: true, ..around };
+    let mut places = line.words().map(|(at, _)| at).filter(|at| *at > 0);
+    let header = |at: usize| {
+        let end = line.from(at);
+        if !ends_in_times && end.strip_any(&["for each", "for every", "until"]).is_none() {
+            return None;
+        }
+        let before = line.until(at).trim();
+        let header = read_loop(end, before, inside).filter(|header| header.explicit)?;
+        let reading = read_keep_asking(before).unwrap_or_else(|| read_action(before, around));
+        // A question is asked until its answer is right, not so many times.
+        let is_sure = reading.explicit || (!ends_in_times && !reading.kind.targets().is_empty());
+        is_sure.then(|| ItemReading::branch(header, Some(Action::new(end, before, reading)), None))
+    };
+    places.find_map(header)
 }
 
 /// What stands after a list of which not all is gone through, or not in its order, or not to its end.
@@ -147,6 +173,15 @@ fn read_loop(line: Phrase<'_>, rest: Phrase<'_>, around: Surroundings<'_>) -> Op
                 let (variable, list) =
                     if rounds == Rounds::ForEach { (hole(0)?, hole(1)?) } else { (hole(1)?, hole(0)?) };
                 (Loop::ForEach { variable: variable.target()?.0, list: Some(list.expr()?) }, exact)
+            }
+            Rounds::ForEachNamed => {
+                let (name, list) = (hole(0)?.trim(), hole(1)?.expr()?);
+                let is_name = scan_name(name.text) == name.text.len();
+                if !is_name || !matches!(list.kind, ExprKind::Reference(_)) {
+                    continue;
+                }
+                let variable = Target { name: name.text.into(), ty: Type::ANY, span: name.span() };
+                (Loop::ForEach { variable, list: Some(list) }, exact)
             }
             Rounds::Each => {
                 let list = hole(0)?.expr()?;

@@ -286,14 +286,25 @@ fn without_sign<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator
         let is_loops = after.starts_with("in $") && (before.ends_with("each") || before.ends_with("every"));
         // `Return the order` may give back what a line found, whoever else has an `$order`.
         let is_described = returns && before.ends_with("the");
+        let is_compared = is_condition(before) && is_compared(after);
         let is_known = match asks {
             true => has_type(after),
-            false => is_loops || (!is_described && around.names.is_variable(word)),
+            false => is_loops || is_compared || (!is_described && around.names.is_variable(word)),
         };
         let is_name = scan_name(word) == word.len() && !line.text[..at].ends_with(['$', '.']);
         let why = || (at, at, "$".to_owned(), format!("without `$` this is not a variable: `${word}`"));
         (is_name && (is_assigned || is_known)).then(why)
     })
+}
+
+/// Whether a condition begins after `before`.
+fn is_condition(before: &str) -> bool {
+    is_one_of("if when unless while until", before.rsplit(' ').next().unwrap_or_default())
+}
+
+/// Whether a sign stands at the beginning that compares, or a text that is compared with.
+fn is_compared(after: &str) -> bool {
+    ["> ", "< ", ">= ", "<= ", "== ", "!= ", "is \""].iter().any(|sign| after.starts_with(sign))
 }
 
 /// Whether a type stands at the beginning: `:int`.

@@ -21,11 +21,18 @@ pub(super) fn read_asking(line: Phrase<'_>, around: Surroundings<'_>) -> Option<
     read_ask(line, around).filter(|reading| !reading.kind.targets().is_empty())
 }
 
+/// A question that is asked again and again, with its variables: `keep asking for $pin`.
+pub(super) fn read_keep_asking(line: Phrase<'_>) -> Option<Reading> {
+    let targets = targets_behind_for(line.strip("keep asking")?);
+    (!targets.is_empty()).then(|| Reading::new(StepKind::Ask { targets }, false))
+}
+
 /// A question, or a wait for an answer.
 pub(super) fn read_ask(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     const ASKS: [&str; 5] = ["ask", "prompt the user", "prompt user", "request", "yld for user"];
     // How to ask is no question.
-    if line.strip_any(&["ask politely", "ask only", "ask one", "ask kindly", "ask questions"]).is_some() {
+    let manners = ["ask politely", "ask only", "ask one", "ask kindly", "ask questions", "ask nothing", "ask no"];
+    if line.strip_any(&manners).is_some() {
         return None;
     }
     let ask = |mut targets: Vec<Target>| {

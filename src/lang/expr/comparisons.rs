@@ -39,6 +39,8 @@ pub(super) enum Says {
     Tests(Test),
     /// The opposite of a test.
     TestsNot(Test),
+    /// `none of "a", "b"`.
+    IsNoneOf,
     /// `yes`, `no`.
     Is(bool),
 }
@@ -58,6 +60,7 @@ pub(super) const AFTER_IS: &[(&str, Says)] = &[
     ("between", Says::Between),
     ("from", Says::Between),
     ("one of", Compares(Op::In)),
+    ("none of", Says::IsNoneOf),
     ("among", Compares(Op::In)),
     ("anything but", Compares(Op::NotEqual)),
     ("other than", Compares(Op::NotEqual)),
@@ -83,6 +86,8 @@ pub(super) const DEGREES: &[(&str, Op)] = &[
     ("up to", Op::LessOrEqual),
     ("no later than", Op::LessOrEqual),
     ("no earlier than", Op::GreaterOrEqual),
+    ("on or after", Op::GreaterOrEqual),
+    ("on or before", Op::LessOrEqual),
     ("over", Op::Greater),
     ("above", Op::Greater),
     ("beyond", Op::Greater),

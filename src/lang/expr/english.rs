@@ -38,7 +38,7 @@ impl Parser<'_> {
     pub(super) fn at_comparison(&self) -> bool {
         let is_sign = |symbol| operator_of(symbol).is_some() && (symbol != "=" || self.in_sentence());
         matches!(self.next.token, Token::Symbol(symbol) if is_sign(symbol))
-            || ["is", "are", "was", "were", "becomes", "has", "have", "does", "do"]
+            || ["is", "are", "be", "was", "were", "becomes", "has", "have", "does", "do"]
                 .iter()
                 .any(|word| self.at_word(word))
             || self.at_negation().is_some()
@@ -48,7 +48,8 @@ impl Parser<'_> {
     /// The verb in `isn't`, `doesn't`, ….
     pub(super) fn at_negation(&self) -> Option<&'static str> {
         let Token::Word = self.next.token else { return None };
-        let word = self.text[self.next.start..self.next.end].to_ascii_lowercase().replace('’', "'");
+        let word = Some(&self.text[self.next.start..self.next.end]).filter(|word| word.contains(['\'', '’']))?;
+        let word = word.to_ascii_lowercase().replace('’', "'");
         let verb = word.strip_suffix("n't")?;
         ["is", "are", "was", "were", "has", "have", "does", "do", "did"].into_iter().find(|known| *known == verb)
     }
@@ -76,13 +77,13 @@ impl Parser<'_> {
                 (Some(verb), true)
             }
             None => {
-                let auxiliaries = ["is", "are", "was", "were", "becomes", "has", "have", "does", "do", "did"];
+                let auxiliaries = ["is", "are", "be", "was", "were", "becomes", "has", "have", "does", "do", "did"];
                 (auxiliaries.into_iter().find(|word| self.eat_word(word)), false)
             }
         };
         let negated = contracted || (verb.is_some() && (self.eat_phrase("not") || self.eat_phrase("no longer")));
         match verb {
-            Some("is" | "are" | "was" | "were" | "becomes") => self.after_is(left, negated, depth).map(Ok),
+            Some("is" | "are" | "be" | "was" | "were" | "becomes") => self.after_is(left, negated, depth).map(Ok),
             Some("has" | "have") => self.after_has(left, negated, depth).map(Ok),
             Some(_) if !negated => Err(self.error("expected `not` after `does`")),
             verb => {
@@ -255,6 +256,13 @@ impl Parser<'_> {
                 self.combine(Op::And, least, most)?
             }
             Compares(operator @ (Op::Contains | Op::StartsWith | Op::EndsWith | Op::Says)) => {
+                let mark = self.mark();
+                let is_named =
+                    ["the word", "the words", "the text", "the phrase"].iter().any(|words| self.eat_phrase(words));
+                // `contains the text of the law` names none.
+                if is_named && !matches!(self.next.token, Token::Str(_)) {
+                    self.reset(mark);
+                }
                 let right = self.right_side(operator, depth)?;
                 let any_case = self.eat_any_case() || std::mem::take(&mut self.any_case);
                 // It is in any case as it is.
@@ -262,6 +270,7 @@ impl Parser<'_> {
                 let left = if any_case { lowercase(left) } else { left };
                 self.any_of(operator, left, right, any_case)?
             }
+            Says::IsNoneOf => return self.say(left, Compares(Op::In), !negated, depth),
             Says::Reaches => {
                 let operator = self.reached()?;
                 return self.say(left, Compares(operator), negated, depth);

@@ -50,7 +50,7 @@ impl Parser<'_> {
         let nothing = AFTER_IS.iter().find_map(|(words, says)| match says {
             Tests(Test::Empty) if self.eat_phrase(words) => Some((Test::Empty, false)),
             TestsNot(test) if self.eat_phrase(words) => Some((*test, true)),
-            Compares(_) | Says::Between | Says::Reaches | Tests(_) | TestsNot(_) | Says::Is(_) => None,
+            Compares(_) | Says::Between | Says::Reaches | Tests(_) | TestsNot(_) | Says::IsNoneOf | Says::Is(_) => None,
         });
         if let Some((test, negated)) = nothing {
             let span = tested.expr.span.to(self.span(self.end, self.end));

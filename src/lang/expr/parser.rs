@@ -152,12 +152,13 @@ const AND: u8 = 2;
 const NOT: u8 = 3;
 pub(super) const COMPARISON: u8 = 4;
 
-/// Operators in words; `times` counts rounds, too, and is none.
-const WORD_OPERATORS: [(&str, BinaryOperator, u8); 4] = [
+/// Operators in words.
+const WORD_OPERATORS: [(&str, BinaryOperator, u8); 5] = [
     ("plus", BinaryOperator::Add, SUM),
     ("minus", BinaryOperator::Subtract, SUM),
     ("divided", BinaryOperator::Divide, PRODUCT),
     ("multiplied", BinaryOperator::Multiply, PRODUCT),
+    ("times", BinaryOperator::Multiply, PRODUCT),
 ];
 /// What turns a whole condition round, as `not` does.
 const NOT_THE_CASE: [&str; 3] = ["it is not the case that", "it is not true that", "it isn't true that"];
@@ -394,8 +395,11 @@ impl<'a> Parser<'a> {
                 _ => None,
             };
         }
-        if let Some((_, operator, power)) = WORD_OPERATORS.iter().find(|(word, ..)| self.at_word(word)) {
-            return Some((*operator, *power));
+        if let Some((word, operator, power)) = WORD_OPERATORS.iter().find(|(word, ..)| self.at_word(word)) {
+            // `3 times` alone counts rounds.
+            let after = || next_token(self.text, self.next.end).token;
+            let is_factor = *word != "times" || matches!(after(), Token::Number(_) | Token::Reference(_));
+            return is_factor.then_some((*operator, *power));
         }
         if self.at_word("and") || (self.at_word("but") && self.in_sentence()) {
             Some((BinaryOperator::And, AND))

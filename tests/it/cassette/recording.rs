@@ -191,7 +191,8 @@ fn whoever_is_killed_while_writing_leaves_the_old_file() {
     let model = server(&ANSWERS);
     let done = live(desk(), &model, "late.test.md --record");
     let before = done.read("late.cassette.jsonl");
-    let run = done.then().line("test late.test.md --record=all --model openai:m");
+    // Of another model, so that it is not the same text, which would not be written.
+    let run = done.then().line("test late.test.md --record=all --model openai:other");
     let run = run.variable("OPENAI_BASE_URL", &model.url());
     // Whoever writes more than a kilobyte or two gets a signal in the middle of it.
     let status = run.command(&["sh", "-c", "ulimit -f 2; exec \"$@\"", "sh"]).output().unwrap();

@@ -82,7 +82,11 @@ impl Hole {
             Hole::Condition => split(text.leading(Style::Sentence)?.1),
             Hole::Count => match text.leading_number() {
                 Some((word, _)) => split(word.len()),
-                None => split(text.leading_operand()?.1),
+                // `3x`
+                None => match text.text.find(|c: char| !c.is_ascii_digit()) {
+                    Some(n_digits) if n_digits > 0 && text.from(n_digits).strip("x").is_some() => split(n_digits),
+                    _ => split(text.leading_operand()?.1),
+                },
             },
             Hole::Tail => (text.is_empty() || text.text.starts_with([',', '.', ':', ';', '(', '-']))
                 .then(|| (text, text.from(text.text.len()))),

@@ -66,6 +66,8 @@ pub(crate) enum Rounds {
     ForEach,
     /// The same: its variable, the items one by one.
     ForEachOf,
+    /// The same: what its variable is called, the list.
+    ForEachNamed,
     /// The same: the list, its variable.
     Over,
     /// The same: the list; what is done uses a variable that is called as an item of it.
@@ -129,7 +131,9 @@ impl Means {
 impl Rounds {
     pub(crate) fn describe(self) -> &'static str {
         match self {
-            Rounds::ForEach | Rounds::ForEachOf | Rounds::Over | Rounds::Each => "a loop over a list",
+            Rounds::ForEach | Rounds::ForEachNamed | Rounds::ForEachOf | Rounds::Over | Rounds::Each => {
+                "a loop over a list"
+            }
             Rounds::Range => "a loop over numbers",
             Rounds::Count | Rounds::Times(_) | Rounds::InWords => "so many rounds",
             Rounds::AtMost => "rounds until the model says that it is enough, with a bound",

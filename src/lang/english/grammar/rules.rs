@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(EndPlaybook, "(end|finish|stop|leave|exit) [the|this] (playbook|procedure)", &["Leave this playbook"]),
     rule(
         Break,
-        "(break|break out|break off|break out of|leave|exit|stop|end|quit|get out of) [the|this|out of the] (loop|repetition) [now]",
+        "(break|break out|break off|break out of|jump out of|leave|exit|stop|end|quit|get out of) [the|this|out of the] (loop|repetition) [now]",
         &["Leave the loop", "Stop the loop"],
     ),
     rule(Break, "(break|break out|stop looping|stop repeating|stop looking|stop searching|stop trying)", &["Break"]),
@@ -60,7 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule(
         Means::ContinueWith,
-        "((continue|go|go on|move on|proceed|skip|jump|carry on) [with|to|on to] [the] next|(skip|pass over) (this|the current)) {rest}",
+        "((continue|go|go on|move on|proceed|skip|jump|carry on) [with|to|on to] [the] next|(skip|pass over) [this|the current]) {rest}",
         &[],
     ),
     rule(Continue, "next (one|item|round|entry|element|iteration)", &["Next item"]),
@@ -70,18 +70,23 @@ pub(crate) const RULES: &[Rule] = &[
         &["For each $x in $list", "Go through each $item of $order.items"],
     ),
     rule(
+        Loop(Rounds::ForEachNamed),
+        "(for|foreach) (each|every) {words} (in|of|from) [the list] {value}",
+        &["For each account in $accounts"],
+    ),
+    rule(
         Loop(Rounds::ForEachOf),
         "(for|foreach) [each|every] {target} (in|of|from) [the list|the list of] {rest}",
         &["For each $name in \"Ida\", \"Jonas\" and \"Mina\""],
     ),
     rule(
         Loop(Rounds::Over),
-        "(for each of|for all|loop over|loop through|go through|iterate over|step through|run through|walk through|work through) [all|all of|each of] [the] {value} [,] ! (as|with|calling each|calling each one|and call each|and call each one|each time as) {target}",
+        "(for each of|for all|loop over|loop through|go through|iterate over|iterate through|step through|run through|walk through|work through) [all|all of|each of] [the] {value} [,] ! (as|with|calling each|calling each one|and call each|and call each one|each time as) {target}",
         &["Loop over $list as $x"],
     ),
     rule(
         Loop(Rounds::Each),
-        "(for each of|for all|loop over|loop through|go through|iterate over|step through|run through|walk through|work through) [all|all of|each of] [the] {value} [one by one|one at a time|one after the other|in turn]",
+        "(for each of|for all|loop over|loop through|go through|iterate over|iterate through|step through|run through|walk through|work through) [all|all of|each of] [the] {value} [one by one|one at a time|one after the other|in turn]",
         &[],
     ),
     rule(
@@ -105,7 +110,7 @@ pub(crate) const RULES: &[Rule] = &[
         &["Repeat until the guest is satisfied, at most 3 times"],
     ),
     rule(Loop(Rounds::Times(1)), "(repeat|do) [this|that|the following|the following steps] once", &["Do this once"]),
-    rule(Loop(Rounds::Times(2)), "(repeat|do) [this|that|the following|the following steps] twice", &["Repeat twice"]),
+    rule(Loop(Rounds::Times(2)), "[repeat|do] [this|that|the following|the following steps] twice", &["Repeat twice"]),
     rule(
         Loop(Rounds::AtMost),
         "(try|retry) [this|that|the following|the following steps|these steps|the steps below] [,] [for] (up to|at most|no more than|a maximum of) {count} times [in all|in total]",
@@ -206,9 +211,10 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Assign, "{target} (←|<-) {rest}", &["$order ← GetOrder($id)"]),
     rule(
         Means::SetTo,
-        "(set|let|change|reset|initialise|initialize|start|begin) [with] [the] [value of|variable] {target} [back] (=|:=|to|be|as|with|at|:) {rest}",
+        "(set|let|change|reset|initialise|initialize|start|begin) [with] [the] [value of|variable] {target} [back] (=|:=|to|be|as|with|:) {rest}",
         &["Set $x to 3", "Let $x be 3", "Reset $n to 0", "Start with $total = 0"],
     ),
+    rule(Assign, "(set|start|begin|initialise|initialize) [with] {target} at {value}", &["Start $n at 0"]),
     rule(
         Assign,
         "(get|fetch|find|load|look up|obtain|retrieve|determine|compute|calculate|estimate|create|generate|set|update|fill) [a list of|the list of|a|an|the|all|all the] {target} (using|with|via|through|by calling|by running|from) {call}",
@@ -262,7 +268,11 @@ pub(crate) const RULES: &[Rule] = &[
         "(summarise|summarize|classify|translate|extract|rewrite|count|rate|note|write|take|format|describe|list|decide|judge|guess) {words} (as|in|into|under) {target}",
         &["Summarise the talk in one sentence as $summary"],
     ),
-    rule(Means::Keep, "(remember|keep|note) {words} as {target}", &["Remember the caller's name as $name"]),
+    rule(
+        Means::Keep,
+        "(remember|keep|note|store|save|record|write down) {words} (as|in|under) {target}",
+        &["Remember the caller's name as $name"],
+    ),
     rule(
         Means::AssignInWords,
         "(compute|calculate|determine|estimate|pick|choose|generate|update|work out|draft|find out|make) [the] {target} {rest}",
@@ -271,7 +281,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Keep, "{words} (→|->|=>|⇒) ! {target}", &["Ask for the player's name → $player"]),
     rule(
         CallInSentence,
-        "(look|find|search|get|fetch|load|create|make|open|book|send|save|store|submit|update|check|calculate|compute|register|file|order|reserve|cancel|close|delete|add|notify|log|post|write|record|do|then) {words} (with|using|via|through|by calling|by running|:|—|–) {call}",
+        "(look|find|search|get|fetch|load|create|make|open|book|send|save|store|submit|update|check|calculate|compute|register|file|order|reserve|cancel|close|delete|add|notify|log|post|write|record|do|then|alert|mail|email|call|inform|tell|contact|issue|pay|charge|refund|schedule|assign|move|transfer|retrieve|look up|set up) {words} (with|using|via|through|by calling|by running|:|—|–) {call}",
         &["Look up free rooms with FindRooms($a, $b, 2)", "Create a ticket: CreateTicket($room, $text)"],
     ),
     rule(
@@ -286,7 +296,7 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule(
         Say,
-        "(say|print|answer|reply|respond|output|write|show|display) [to the user|to them] [with|exactly|the following|-|,] [:] {quoted} [to the user|to them|to the guest]",
+        "(say|print|answer|reply|respond|output|write|show|display) [to the user|to them] [with|exactly|the following|-|,] [:] {quoted} [to (them|the (user|guest|customer|caller|client|patient|player))]",
         &["Say \"Hello.\"", "Answer with \"Yes.\""],
     ),
     rule(
@@ -294,7 +304,11 @@ pub(crate) const RULES: &[Rule] = &[
         "(tell|inform|greet|answer|remind) (the user|user|them|the guest|the customer|the caller|the client|the patient|everyone) [with] [:] {quoted}",
         &["Tell the user: “Hello.”"],
     ),
-    rule(Say, "let (the user|them) know [:] {quoted}", &["Let the user know: \"It is done.\""]),
+    rule(
+        Say,
+        "let (them|the (user|guest|customer|caller|client|patient|player)) know [:] {quoted}",
+        &["Let the user know: \"It is done.\""],
+    ),
     rule(Say, "{quoted}", &["\"Hello.\""]),
     rule(Means::SayValue, "say {value}", &["Say $greeting"]),
     rule(
@@ -304,7 +318,7 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule(
         SayInWords,
-        "let (the user|them|the guest|the customer|the caller) know {rest}",
+        "let (them|the (user|guest|customer|caller|client|patient|player)) know {rest}",
         &["Let the user know what comes next"],
     ),
     rule(SayInWords, "(say|reply) {rest}", &["Say goodbye"]),

@@ -223,7 +223,7 @@ const GROUPS: Groups = &[
     ("times", "twice|again|repeatedly|{number} times|(two|three|four|five|several) times|more than once|{nth_time}"),
     ("nth_time", "(for the|a) (second|third|fourth|fifth) [time]"),
     ("finds", "returns|gives|finds|returned|gave|found|has returned|has given|has found"),
-    ("calling", "calling|using|running|executing|invoking|{a_call}"),
+    ("calling", "calling|using|running|executing|invoking|you (call|use|run)|{a_call}"),
     ("a_call", "(a|each|every|any) call (of|to)"),
     ("thing", "{each}|{tool}"),
     ("each", "(each|every|any) [{tool}]"),
