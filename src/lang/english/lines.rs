@@ -141,7 +141,7 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
             // `Find the open $orders of the user with GetOrders($id)`: what is found may be what it is to hold.
             let finds = line.strip_any(&["get", "fetch", "find", "load", "look", "create", "calculate", "compute"]);
             let is_given = |name: &str| call.mentions().iter().any(|mention| *mention.name == *name);
-            if finds.is_some() && holes.first()?.mentions().iter().any(|mention| !is_given(&mention.name)) {
+            if finds.is_some() && holes.first()?.mentions().iter().any(|mention| !is_given(mention.name)) {
                 return None;
             }
             read_call(call, None, around)
