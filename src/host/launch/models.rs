@@ -9,7 +9,7 @@ use crate::host::classify::off::Off;
 use crate::host::classify::rules::Rules;
 use crate::host::classify::script::ScriptClassifier;
 use crate::host::classify::{self, TriggerClassifier, never_judged, semantic_triggers};
-use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig, ModelId, Search};
+use crate::host::config::{ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId, Search};
 use crate::host::journal::record::{Begun, GivenFiles};
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::recorded::recorded_replies;
@@ -154,6 +154,14 @@ impl Launch {
         }
     }
 
+    /// Whether a program may name the model and the classifier that it does.
+    fn check_ids(&self, program: &Program) -> Result<(), ConfigError> {
+        let named = program.settings.other.iter().filter(|(key, ..)| key == "classifier");
+        let classifiers = named.filter_map(|(_, value, _)| value.as_str());
+        let mut ids = program.settings.model.as_deref().into_iter().chain(classifiers);
+        ids.try_for_each(|id| self.workshop.trust.check_id(id, &format!("{}: front matter", program.name())))
+    }
+
     /// The model and the classifier of a program.
     pub(super) async fn cast(
         &self,
@@ -161,11 +169,7 @@ impl Launch {
         first: Option<PathBuf>,
         begun: Option<&BegunWith>,
     ) -> Result<Cast, LaunchError> {
-        let named = program.settings.other.iter().filter(|(key, ..)| key == "classifier");
-        let classifiers = named.filter_map(|(_, value, _)| value.as_str());
-        for id in program.settings.model.as_deref().into_iter().chain(classifiers) {
-            self.workshop.trust.check_id(id, &format!("{}: front matter", program.name()))?;
-        }
+        self.check_ids(program)?;
         let file = self.file_config(first.as_deref())?;
         let mut command_line = self.command_line(first);
         // What a session was begun with comes before all configuration.
@@ -219,6 +223,7 @@ impl Launch {
         program: &Program,
         first: Option<PathBuf>,
     ) -> Result<(Arc<dyn TriggerClassifier>, Config), LaunchError> {
+        self.check_ids(program)?;
         let file = self.file_config(first.as_deref())?;
         let config = self.resolve(&self.command_line(first), &program.settings, &file)?;
         let in_program = program.settings.other.iter().any(|(key, ..)| key == "classifier");

@@ -81,12 +81,16 @@ impl Trust {
     /// # Errors
     /// It may not.
     pub(super) fn check_id(&self, id: &str, place: &str) -> Result<(), ConfigError> {
-        let is_file = id.split(':').any(|part| part == "script" || part == "replay");
         match self {
-            Trust::Only(Allowed { files: false, .. }) if is_file => refuse(Some(format!("`{id}`")), place),
+            Trust::Only(Allowed { files: false, .. }) if names_file(id) => refuse(Some(format!("`{id}`")), place),
             Trust::Only(_) | Trust::Everything => Ok(()),
         }
     }
+}
+
+/// Whether the id of a model or trigger classifier names a file in place of one.
+fn names_file(id: &str) -> bool {
+    id.split(':').any(|part| part == "script" || part == "replay")
 }
 
 impl Allowed {
@@ -116,8 +120,7 @@ impl Allowed {
             }
             "model" => {
                 let id = of_config("model").or_else(|| of_config("id")).and_then(Value::as_str).unwrap_or_default();
-                let is_file = id.starts_with("script:") || id.starts_with("replay:");
-                (is_file && !self.files).then(|| format!("`{id}`"))
+                (names_file(id) && !self.files).then(|| format!("`{id}`"))
             }
             _ => None,
         }

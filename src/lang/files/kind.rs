@@ -1,5 +1,7 @@
 //! What a file is: whether a text in Markdown is a playbook (spec `editors.md`, section 1). Pure.
 
+use std::ops::Range;
+
 use crate::english::phrase::Phrase;
 use crate::english::triggers::conditions::strip_when;
 use crate::lower::lower_alone;
@@ -101,6 +103,9 @@ fn said(text: &str) -> Option<bool> {
     if let Value::Bool(is_ours) = said.value { Some(is_ours) } else { None }
 }
 
+/// How much of a playbook is read first, in bytes.
+const MAX_BEGINNING: usize = 2_000;
+
 fn reads_as_playbook(tree: &FileTree, text: &str) -> bool {
     if tree.bodies().any(|(_, body)| !body.imports.is_empty()) {
         return true;
@@ -118,8 +123,11 @@ fn reads_as_playbook(tree: &FileTree, text: &str) -> bool {
             playbook.steps.iter().any(|step| !is_in_words(step)) || playbook.triggers.iter().any(is_trigger)
         })
     };
-    // Nearly always the first tells; only names of others that a line has in words may be missing.
-    has_ours(&text[..first.span.range().end]) || has_ours(text)
+    // Nearly always the beginning of the first tells; only names of others that a line has in words may be missing.
+    let Range { start, end } = first.span.range();
+    let cut = text.floor_char_boundary(end.min(start + MAX_BEGINNING));
+    let beginning = if cut < end { text[..cut].rfind('\n') } else { None };
+    beginning.is_some_and(|end| has_ours(&text[..end])) || has_ours(&text[..end]) || has_ours(text)
 }
 
 /// Whether a line is free text, or a branch or loop in words: as people write it for each other, too.

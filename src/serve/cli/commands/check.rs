@@ -91,7 +91,8 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
 
 /// The text of a test or trigger table, and what it is; none: it is neither, or cannot be read.
 fn read_case(path: &Path) -> Option<(&Path, String, Kind)> {
-    let name = path.to_str().filter(|name| name.ends_with(".md"))?;
+    // What has another name is neither, and to find out what else it is takes as long as to load it.
+    let name = path.to_str().filter(|name| kind::case_of(name).is_some())?;
     let text = std::fs::read_to_string(path).ok()?;
     let kind = kind::of(name, &text).filter(|kind| matches!(kind, Kind::Test | Kind::Triggers))?;
     Some((path, text, kind))

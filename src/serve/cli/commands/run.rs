@@ -212,7 +212,7 @@ async fn begin(
     let talked = match session {
         Ok(session) => {
             if let Some(listening) = listening {
-                listening.show(&session, &subject);
+                listening.show(console, &session, &subject);
             }
             converse(surroundings, &subject, events, session).await
         }

@@ -1,7 +1,7 @@
 //! `run --debug-listen`: a program that runs can be debugged by whoever connects.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -24,12 +24,15 @@ pub(crate) struct Listening {
     running: Arc<Mutex<Option<Running>>>,
     connections: Arc<Mutex<JoinSet<()>>>,
     accepting: tokio::task::JoinHandle<()>,
+    address: SocketAddr,
+    /// Where that is told: before a program runs, whoever attaches would be sent away.
+    told: Once,
 }
 
 impl Listening {
-    /// Begins to listen, and tells where.
+    /// Begins to listen.
     pub(crate) async fn open(console: &Console, address: SocketAddr) -> Result<Listening, Failure> {
-        let listener = bind(console, address, "--debug-listen").await?;
+        let (listener, address) = bind(console, address, "--debug-listen").await?;
         let running = Arc::new(Mutex::new(None));
         let connections = Arc::new(Mutex::new(JoinSet::new()));
         let door: Arc<dyn Door> = Arc::new(RunningDoor { running: running.clone() });
@@ -43,15 +46,16 @@ impl Listening {
                 accepted.spawn(serve(reader, writer, door.clone()).boxed());
             }
         });
-        Ok(Listening { running, connections, accepting })
+        Ok(Listening { running, connections, accepting, address, told: Once::new() })
     }
 
-    /// A program is about to run.
-    pub(crate) fn show(&self, session: &Session, subject: &ending::Subject) {
+    /// A program is about to run. With the first it is told where it can be debugged.
+    pub(crate) fn show(&self, console: &Console, session: &Session, subject: &ending::Subject) {
         let ending::Subject { program, is_plan, .. } = subject;
         let subject = Subject { program: program.clone(), is_plan: *is_plan };
         let running = Running { handle: session.handle(), subject };
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+        self.told.call_once(|| tell_address(console, self.address));
     }
 
     /// It has ended: debuggers are given the time to hear of it.
@@ -69,8 +73,17 @@ impl Drop for Listening {
     }
 }
 
-/// Listens at an address and tells which it is; what is not of this machine is warned of.
-pub(crate) async fn bind(console: &Console, address: SocketAddr, option: &str) -> Result<TcpListener, Failure> {
+/// Tells where a debugger can attach.
+pub(crate) fn tell_address(console: &Console, address: SocketAddr) {
+    console.remark(&format!("a debugger can attach at {address}"));
+}
+
+/// Listens at an address, and gives it with its port; what is not of this machine is warned of.
+pub(crate) async fn bind(
+    console: &Console,
+    address: SocketAddr,
+    option: &str,
+) -> Result<(TcpListener, SocketAddr), Failure> {
     let wrong =
         |cause| Failure::wrong(format!("{option} {address}: cannot listen: {cause}; choose another port, or 0"));
     let listener = TcpListener::bind(address).await.map_err(wrong)?;
@@ -81,8 +94,7 @@ pub(crate) async fn bind(console: &Console, address: SocketAddr, option: &str) -
              you; 127.0.0.1 is for this machine only"
         ));
     }
-    console.remark(&format!("a debugger can attach at {address}"));
-    Ok(listener)
+    Ok((listener, address))
 }
 
 /// The way to the program that runs in this process.

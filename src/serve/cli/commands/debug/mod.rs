@@ -19,7 +19,7 @@ use crate::host::tasks;
 use crate::lang::kind::TEST;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
-use crate::serve::cli::machinery::debug_listen::bind;
+use crate::serve::cli::machinery::debug_listen::{bind, tell_address};
 use crate::serve::cli::machinery::world::{WorldArguments, sessions_place, workshop};
 use crate::serve::dap::accept::accept;
 use crate::serve::dap::{AttachArguments, Door, LaunchArguments, Launched, Reached, Subject, serve};
@@ -63,7 +63,8 @@ pub(crate) fn debug(console: &Console, arguments: &DebugArguments) -> Result<Exi
             serve(tokio::io::stdin(), tokio::io::stdout(), door).await;
             return Ok(Exit::Finished);
         };
-        let listener = bind(console, address, "--listen").await?;
+        let (listener, address) = bind(console, address, "--listen").await?;
+        tell_address(console, address);
         loop {
             let (stream, _) = tokio::select! {
                 accepted = accept(|| listener.accept()) => accepted,
