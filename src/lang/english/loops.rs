@@ -78,6 +78,9 @@ fn read_loop_at_end<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<It
     }
     let line = line.trim_end_marks();
     let ends_in_times = line.strip_end("times").or_else(|| line.strip_end("twice")).is_some();
+    if !ends_in_times && !["for each", "for every", "until"].iter().any(|words| line.text.contains(words)) {
+        return None;
+    }
     let inside = Surroundings { has_children: true, ..around };
     let mut places = line.words().map(|(at, _)| at).filter(|at| *at > 0);
     let header = |at: usize| {
