@@ -18,7 +18,7 @@ impl Listening {
     }
 
     /// Never comes to pass.
-    pub(crate) fn show(&self, _: &Session, _: &Subject) {
+    pub(crate) fn show(&self, _: &Console, _: &Session, _: &Subject) {
         match *self {}
     }
 
