@@ -198,11 +198,11 @@ fn read_branch<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemRea
         return (!rest.trim_end_marks().is_empty()).then(|| read_condition(Arm::If, line, rest, holds, around));
     }
     // `When writing, use short sentences` is no branch; `When $a is 1, …` and `Should $a be 1, …` are.
-    if let Some(rest) = line.strip_any(&["when", "should"]) {
+    for (word, may_be_in_words) in [("when", false), ("should", true)] {
+        let Some(rest) = line.strip(word) else { continue };
         let read = read_condition(Arm::If, line, rest, true, around);
         let acts = |action: &Action<'_>| action.reading.explicit || action.words.begins_action();
-        let is_branch =
-            read.line.explicit || (line.strip("should").is_some() && read.action.as_ref().is_some_and(acts));
+        let is_branch = read.line.explicit || (may_be_in_words && read.action.as_ref().is_some_and(acts));
         return is_branch.then_some(read);
     }
     read_check(line, around).or_else(|| read_condition_at_end(line, around))
@@ -211,10 +211,10 @@ fn read_branch<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemRea
 /// `Check if $a is 1; if so, …`: both sides on one line.
 fn read_check<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemReading<'a>> {
     let rest = line.strip_any(&["check if", "check whether", "see if", "see whether"])?;
-    let so = rest.words().map(|(at, _)| at).find(|&at| rest.from(at).strip_any(&["if so", "if yes"]).is_some())?;
+    let after_so = |at: usize| Some((at, rest.from(at).strip_any(&["if so", "if yes"])?));
+    let (so, after) = rest.words().find_map(|(at, _)| after_so(at))?;
     let condition = strip_end_separators(rest.until(so)).trim_end_marks().condition()?;
-    let words = strip_separators(rest.from(so).strip_any(&["if so", "if yes"])?);
-    let (words, otherwise) = split_otherwise(words, around);
+    let (words, otherwise) = split_otherwise(strip_separators(after), around);
     let branch = Reading::new(StepKind::Branch { arm: Arm::If, condition: Some(condition) }, true);
     let action = action(line, words, read_action(words, around), around).filter(|_| !words.is_empty())?;
     Some(ItemReading::branch(branch, Some(action), otherwise))
@@ -229,19 +229,10 @@ fn after_remark(rest: Phrase<'_>) -> Option<Phrase<'_>> {
     is_remark.then_some(after)
 }
 
-/// Without a remark in brackets between a condition and what follows a mark: `(not sent yet), say …`. One that may say how
-/// to compare is none.
-fn without_aside(rest: Phrase<'_>) -> Phrase<'_> {
-    const COMPARES: &str = "case upper lower or and except unless if included inclusive exclusive ignoring only";
-    let Some(after) = after_remark(rest).filter(|after| after.start() > rest.start()) else { return rest };
-    let remark = rest.until(after.start() - rest.start());
-    if remark.words().any(|(_, word)| is_one_of(COMPARES, word)) { rest } else { after }
-}
-
 /// The longest expression at the beginning, if something that can end a condition follows it.
 fn read_leading_condition(rest: Phrase<'_>) -> Option<(Expr, Phrase<'_>)> {
     let whole = rest.leading(Style::Sentence).and_then(|(condition, length)| {
-        let behind = without_aside(rest.from(length).trim());
+        let behind = rest.from(length).trim();
         let ends = behind.trim_end_marks().is_empty()
             || MARKS.iter().any(|mark| behind.text.starts_with(mark))
             || behind.strip("then").is_some()

@@ -78,25 +78,37 @@ fn read_loop_at_end<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<It
     }
     let line = line.trim_end_marks();
     let ends_in_times = line.strip_end("times").or_else(|| line.strip_end("twice")).is_some();
-    if !ends_in_times && !["for each", "for every", "until"].iter().any(|words| line.text.contains(words)) {
+    // Most lines have neither, and to look for the letters alone costs least.
+    if !ends_in_times && !AT_END.iter().any(|words| line.text.contains(words)) {
         return None;
     }
     let inside = Surroundings { has_children: true, ..around };
-    let mut places = line.words().map(|(at, _)| at).filter(|at| *at > 0);
-    let header = |at: usize| {
-        let end = line.from(at);
-        if !ends_in_times && end.strip_any(&["for each", "for every", "until"]).is_none() {
-            return None;
-        }
-        let before = line.until(at).trim();
+    let mut places: Vec<usize> = line.words().map(|(at, _)| at).filter(|at| *at > 0).collect();
+    if ends_in_times {
+        // A number and `times`, or `twice`.
+        places.drain(..places.len().saturating_sub(2));
+    } else {
+        places.retain(|at| line.from(*at).strip_any(&AT_END).is_some());
+        places.truncate(MAX_HEADER_ENDS);
+    }
+    places.into_iter().find_map(|at| {
+        let (before, end) = (line.until(at).trim(), line.from(at));
         let header = read_loop(end, before, inside).filter(|header| header.explicit)?;
         let reading = read_keep_asking(before).unwrap_or_else(|| read_action(before, around));
-        // A question is asked until its answer is right, not so many times.
-        let is_sure = reading.explicit || (!ends_in_times && !reading.kind.targets().is_empty());
+        let is_sure = match &reading.kind {
+            // It is asked until its answer is right, not so many times.
+            StepKind::Ask { targets } => !ends_in_times && !targets.is_empty(),
+            StepKind::Say { .. } | StepKind::Call(_) | StepKind::Assign { .. } => reading.explicit,
+            // What ends something ends more than this loop, or nothing: `Continue until $x is 5`.
+            StepKind::Return(_) | StepKind::End | StepKind::Break | StepKind::Continue => false,
+            StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::Free | StepKind::Gone(_) => false,
+        };
         is_sure.then(|| ItemReading::branch(header, Some(Action::new(end, before, reading)), None))
-    };
-    places.find_map(header)
+    })
 }
+
+/// What the header of a loop begins with that stands after what each round does.
+const AT_END: [&str; 3] = ["for each", "for every", "until"];
 
 /// What stands after a list of which not all is gone through, or not in its order, or not to its end.
 const RESTRICTIONS: [&str; 37] = [

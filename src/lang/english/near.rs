@@ -312,15 +312,17 @@ fn has_type(after: &str) -> bool {
     after.strip_prefix(':').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
 }
 
-/// A remark in brackets after what would be exact without it.
+/// A remark in brackets after what would be exact without it, or before what is done then.
 fn remark(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
     let text = line.trim_end_marks().text;
-    let inside = text.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(_, inside)| inside);
-    let is_remark = |inside: &&str| !inside.contains(['$', '"', '(', ')']);
     let why = "text in brackets is left to the model, and the whole line with it; put a remark after `//`";
-    inside.filter(is_remark).into_iter().map(move |inside| {
-        let from = text.len() - inside.len() - 2;
-        (from, line.text.len(), format!("// {inside}"), why.to_owned())
+    let found = text.rsplit_once(" (").and_then(|(before, rest)| Some((before, rest.split_once(')')?)));
+    let is_remark = |inside: &str, after: &str| {
+        !inside.contains(['$', '"', '(']) && (after.is_empty() || after.starts_with([',', ':']))
+    };
+    let found = found.filter(|(_, (inside, after))| is_remark(inside, after));
+    found.into_iter().map(move |(before, (inside, after))| {
+        (before.len(), line.text.len(), format!("{after} // {inside}"), why.to_owned())
     })
 }
 

@@ -58,21 +58,21 @@ pub(crate) fn scan_variable(text: &str) -> Option<(&str, usize)> {
 }
 
 /// A step of a path as it is written.
-enum Written<'a> {
+enum WrittenStep<'a> {
     Member(&'a str),
     Index(usize),
 }
 
-impl From<Written<'_>> for PathStep {
-    fn from(step: Written<'_>) -> Self {
+impl From<WrittenStep<'_>> for PathStep {
+    fn from(step: WrittenStep<'_>) -> Self {
         match step {
-            Written::Member(name) => PathStep::Member(name.into()),
-            Written::Index(index) => PathStep::Index(index),
+            WrittenStep::Member(name) => PathStep::Member(name.into()),
+            WrittenStep::Index(index) => PathStep::Index(index),
         }
     }
 }
 
-fn scan_path_of<'a>(text: &'a str, mut add: impl FnMut(Written<'a>)) -> Option<(&'a str, usize)> {
+fn scan_path_of<'a>(text: &'a str, mut add: impl FnMut(WrittenStep<'a>)) -> Option<(&'a str, usize)> {
     let rest = text.strip_prefix('$')?;
     let name_length = scan_name(rest);
     if name_length == 0 {
@@ -86,13 +86,13 @@ fn scan_path_of<'a>(text: &'a str, mut add: impl FnMut(Written<'a>)) -> Option<(
             if member_length == 0 {
                 break;
             }
-            add(Written::Member(&member[..member_length]));
+            add(WrittenStep::Member(&member[..member_length]));
             length += 1 + member_length;
         } else if let Some(index) = rest.strip_prefix('[') {
             let n_digits = index.bytes().take_while(u8::is_ascii_digit).count();
             match index[..n_digits].parse() {
                 Ok(number) if index[n_digits..].starts_with(']') => {
-                    add(Written::Index(number));
+                    add(WrittenStep::Index(number));
                     length += n_digits + 2;
                 }
                 _ => break,

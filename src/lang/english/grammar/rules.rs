@@ -270,7 +270,7 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule(
         Means::Keep,
-        "(remember|keep|note|store|save|record|write down) {words} (as|in|under) {target}",
+        "(remember|keep|note|store|record|write down) {words} (as|in|under) {target}",
         &["Remember the caller's name as $name"],
     ),
     rule(
@@ -281,7 +281,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Keep, "{words} (→|->|=>|⇒) ! {target}", &["Ask for the player's name → $player"]),
     rule(
         CallInSentence,
-        "(look|find|search|get|fetch|load|create|make|open|book|send|save|store|submit|update|check|calculate|compute|register|file|order|reserve|cancel|close|delete|add|notify|log|post|write|record|do|then|alert|mail|email|call|inform|tell|contact|issue|pay|charge|refund|schedule|assign|move|transfer|retrieve|look up|set up) {words} (with|using|via|through|by calling|by running|:|—|–) {call}",
+        "(look|find|search|get|fetch|load|create|make|open|book|send|save|store|submit|update|check|calculate|compute|register|file|order|reserve|cancel|close|delete|add|notify|log|post|write|record|do|then|alert|mail|email|call|contact|issue|pay|charge|refund|schedule|assign|move|transfer|retrieve|look up|set up) {words} (with|using|via|through|by calling|by running|:|—|–) {call}",
         &["Look up free rooms with FindRooms($a, $b, 2)", "Create a ticket: CreateTicket($room, $text)"],
     ),
     rule(
