@@ -51,7 +51,7 @@ pub use playhouse_lang::{diagnostic, span, value};
 
 pub use playhouse_vm as vm;
 
-pub mod host;
+pub use playhouse_host as host;
 
 pub mod serve;
 

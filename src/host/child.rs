@@ -18,8 +18,8 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::host::secrets::Secrets;
-use crate::host::tasks;
+use crate::secrets::Secrets;
+use crate::tasks;
 
 /// Tells a process that we start how many of us have started each other.
 pub(crate) const DEPTH: &str = "PLAYHOUSE_DEPTH";
@@ -40,7 +40,7 @@ const POLL: Duration = Duration::from_millis(2);
 const LINE: usize = 8 << 10;
 
 /// Where a program is that processes with this environment find by its name.
-pub(crate) fn find_program(name: &str, environment: &[(String, String)]) -> Option<PathBuf> {
+pub fn find_program(name: &str, environment: &[(String, String)]) -> Option<PathBuf> {
     let (_, folders) = environment.iter().find(|(variable, _)| variable == "PATH")?;
     let mut found = folders.split(':').map(|folder| Path::new(folder).join(name));
     found.find(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok())

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::tz::TimeZone;
+use playhouse_vm::protocol::Timestamp;
 use tokio::time::Instant;
-
-use crate::vm::protocol::Timestamp;
 
 /// What time it is, and where.
 pub trait Clock: Send + Sync {

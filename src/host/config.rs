@@ -8,25 +8,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use playhouse_lang::program::FrontMatter;
+use playhouse_lang::value::Value;
+use playhouse_vm::dataflow::date;
+use playhouse_vm::protocol::settings::Settings;
 
-use crate::host::child::DEPTH;
-use crate::host::config_file as file;
-use crate::host::equipment::declaration;
-use crate::host::journal::address::Place;
-use crate::host::judge::VOTES;
-use crate::host::llm::local::{self, LocalServer};
-use crate::host::llm::openai::{OpenAiConfig, Secret};
-use crate::host::otel::options::OtelEnvironment;
-use crate::host::resource::model::ModelOptions;
-use crate::host::session::SessionOptions;
-use crate::lang::program::FrontMatter;
-use crate::value::Value;
-use crate::vm::dataflow::date;
-use crate::vm::protocol::settings::Settings;
+use crate::child::DEPTH;
+use crate::config_file as file;
+use crate::equipment::declaration;
+use crate::journal::address::Place;
+use crate::judge::VOTES;
+use crate::llm::local::{self, LocalServer};
+use crate::llm::openai::{OpenAiConfig, Secret};
+use crate::otel::options::OtelEnvironment;
+use crate::resource::model::ModelOptions;
+use crate::session::SessionOptions;
 
-pub use crate::host::config_file::limits_between;
-pub use crate::host::config_file::{FileConfig, SkippedMutant};
-pub use crate::host::keys::ConfigError;
+pub use crate::config_file::limits_between;
+pub use crate::config_file::{FileConfig, SkippedMutant};
+pub use crate::keys::ConfigError;
 
 /// The model of `openai:` when only a key or a server is given.
 const DEFAULT_OPENAI_MODEL: &str = "gpt-4.1-mini";
@@ -393,7 +393,7 @@ impl Config {
 
     /// The machine's settings for a session with this model: what the model knows of itself fills what nobody
     /// has configured.
-    pub fn settings_for(&self, llm: &dyn crate::host::llm::Llm) -> Settings {
+    pub fn settings_for(&self, llm: &dyn crate::llm::Llm) -> Settings {
         let mut settings = self.settings.clone();
         let starts_in_think = self.openai.starts_in_think;
         settings.starts_in_think = starts_in_think.unwrap_or(settings.starts_in_think || llm.starts_in_think());

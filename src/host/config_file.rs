@@ -6,22 +6,22 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use playhouse_lang::span::LineIndex;
+use playhouse_lang::value::Value;
+use playhouse_vm::dataflow::date::{self, TimesOfDay};
+use playhouse_vm::protocol::settings::Settings;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::host::cassette::redact::Rule;
-use crate::host::child::FILE;
-use crate::host::equipment::declaration::{self, Source, Written};
-use crate::host::keys::{ConfigError, read, unknown_key};
-use crate::host::otel::options::OtelOptions;
-use crate::host::serve_options::ServeOptions;
-use crate::host::settings::SettingsWire;
-use crate::host::skills::options::SkillsOptions;
-use crate::span::LineIndex;
-use crate::value::Value;
-use crate::vm::dataflow::date::{self, TimesOfDay};
-use crate::vm::protocol::settings::Settings;
+use crate::cassette::redact::Rule;
+use crate::child::FILE;
+use crate::equipment::declaration::{self, Source, Written};
+use crate::keys::{ConfigError, read, unknown_key};
+use crate::otel::options::OtelOptions;
+use crate::serve_options::ServeOptions;
+use crate::settings::SettingsWire;
+use crate::skills::options::SkillsOptions;
 
 /// The name of the file beside a program.
 const FILE_NAME: &str = "playhouse.toml";

@@ -5,22 +5,22 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use playhouse_lang::plan::PlanLanguage;
+use playhouse_lang::program::Program;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::Tracked;
+use playhouse_vm::protocol::view::View;
+use playhouse_vm::protocol::{FrameId, Place, Progress};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::host::debug::breakpoint::{Breakpoint, Exceptions, expression};
-use crate::host::debug::control::{Attached, Command, DebugNotice, Stopped, notices};
-use crate::host::debug::stepping::{Debugger, Mode, Reason};
-use crate::host::journal::record::Record;
-use crate::host::journal::{Journal, JournalError};
-use crate::host::session::SessionHandle;
-use crate::host::session::{Session, SessionError, SessionGone, World};
-use crate::host::travel::{self, Changes, Edit, Moment, Point, Timeline};
-use crate::lang::plan::PlanLanguage;
-use crate::lang::program::Program;
-use crate::value::Value;
-use crate::vm::protocol::Tracked;
-use crate::vm::protocol::view::View;
-use crate::vm::protocol::{FrameId, Place, Progress};
+use crate::debug::breakpoint::{Breakpoint, Exceptions, expression};
+use crate::debug::control::{Attached, Command, DebugNotice, Stopped, notices};
+use crate::debug::stepping::{Debugger, Mode, Reason};
+use crate::journal::record::Record;
+use crate::journal::{Journal, JournalError};
+use crate::session::SessionHandle;
+use crate::session::{Session, SessionError, SessionGone, World};
+use crate::travel::{self, Changes, Edit, Moment, Point, Timeline};
 
 /// Why a debugger cannot do what is wanted.
 #[derive(Debug, thiserror::Error)]
@@ -302,7 +302,7 @@ impl Debuggee {
         }
     }
 
-    /// All records up to where the program stands, for [`crate::host::why`]. Secrets are in them: show
+    /// All records up to where the program stands, for [`crate::why`]. Secrets are in them: show
     /// [`Record::shown`] only.
     ///
     /// # Errors

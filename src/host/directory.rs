@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-use crate::host::component::paths::{PathRefused, resolve};
+use crate::component::paths::{PathRefused, resolve};
 
 /// The folder all file tools stay below. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::lang::plan::Plan;
-use crate::lang::program::Program;
-use crate::vm::protocol::settings::Settings;
-use crate::vm::protocol::view::plan;
-use crate::vm::protocol::{Effect, Fact, FrameId, Location, Place, Progress};
+use playhouse_lang::plan::Plan;
+use playhouse_lang::program::Program;
+use playhouse_vm::protocol::settings::Settings;
+use playhouse_vm::protocol::view::plan;
+use playhouse_vm::protocol::{Effect, Fact, FrameId, Location, Place, Progress};
 
 /// The frames of one session, the bottom one first.
 #[derive(Clone, Debug)]

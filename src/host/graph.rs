@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use crate::host::coverage::{Names, reached};
-use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::profile::{Node, Part as Spender, Profile};
-use crate::host::travel::Run;
+use crate::coverage::{Names, reached};
+use crate::events::{PublicBody, PublicEvent};
+use crate::profile::{Node, Part as Spender, Profile};
+use crate::travel::Run;
 use serde::Deserialize;
 
-use crate::lang::analysis::Analysis;
-use crate::lang::analysis::chart::{Chart, Part, StackFrame, Taken};
-use crate::lang::program::{Playbook, PlaybookId, Program, StepId};
-use crate::lang::spelling::nearest;
-use crate::vm::protocol::CallKind;
+use playhouse_lang::analysis::Analysis;
+use playhouse_lang::analysis::chart::{Chart, Part, StackFrame, Taken};
+use playhouse_lang::program::{Playbook, PlaybookId, Program, StepId};
+use playhouse_lang::spelling::nearest;
+use playhouse_vm::protocol::CallKind;
 
 /// What a graph is written as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, strum::EnumString, strum::VariantNames)]

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 #[cfg(feature = "lsp")]
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::lang::spelling::nearest;
-use crate::span::Sources;
+use playhouse_lang::diagnostic::{Diagnostic, Severity};
+use playhouse_lang::span::Sources;
+use playhouse_lang::spelling::nearest;
 
 /// What the paths of the library's files begin with.
 pub const SCHEME: &str = "playhouse:";
@@ -32,34 +32,34 @@ pub const FILES: [LibraryFile; 5] = [
     LibraryFile {
         path: "playhouse:confirm",
         summary: "Confirm: a question that is answered by yes or no",
-        text: include_str!("../../playbooks/confirm.md"),
+        text: include_str!("playbooks/confirm.md"),
     },
     LibraryFile {
         path: "playhouse:form",
         summary: "AskForText, AskForEmail, AskForNumber, AskForChoice: a field of a form, asked for until it is right",
-        text: include_str!("../../playbooks/form.md"),
+        text: include_str!("playbooks/form.md"),
     },
     LibraryFile {
         path: "playhouse:hand-over",
         summary: "HandOver: when the user asks for a person, or when it is called",
-        text: include_str!("../../playbooks/hand-over.md"),
+        text: include_str!("playbooks/hand-over.md"),
     },
     LibraryFile {
         path: "playhouse:small-talk",
         summary: "SmallTalk: answers small talk twice, then leads back to the subject",
-        text: include_str!("../../playbooks/small-talk.md"),
+        text: include_str!("playbooks/small-talk.md"),
     },
     LibraryFile {
         path: "playhouse:summary",
         summary: "Summarise: the conversation so far, in a few sentences",
-        text: include_str!("../../playbooks/summary.md"),
+        text: include_str!("playbooks/summary.md"),
     },
 ];
 
 #[cfg(feature = "lsp")]
 impl LibraryFile {
     /// Where its copy in a folder is: `playhouse:confirm` as `confirm.md`.
-    pub(crate) fn copy_in(&self, folder: &Path) -> PathBuf {
+    pub fn copy_in(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.md", self.path.strip_prefix(SCHEME).unwrap_or(self.path)))
     }
 
@@ -67,7 +67,7 @@ impl LibraryFile {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(crate) fn write_copy(&self, folder: &Path) -> io::Result<PathBuf> {
+    pub fn write_copy(&self, folder: &Path) -> io::Result<PathBuf> {
         let copy = self.copy_in(folder);
         if std::fs::read_to_string(&copy).is_ok_and(|there| there == self.text) {
             return Ok(copy);

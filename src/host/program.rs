@@ -5,17 +5,19 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use dashmap::DashMap;
+use playhouse_lang::diagnostic::Severity;
+use playhouse_lang::program::{FrontMatter, Program, Signature};
+use playhouse_lang::source::skill::{FILE_NAME, SCHEME};
+use playhouse_lang::span::Sources;
+use playhouse_lang::{
+    Fields, ImportRequest, LoadOptions, Loaded, Readings, SourceText, load, load_again, load_settings,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::Severity;
-use crate::host::journal::wire::FileWire;
-use crate::host::library;
-use crate::host::skills::known::KnownSkills;
-use crate::host::text::text_hash;
-use crate::lang::program::{FrontMatter, Program, Signature};
-use crate::lang::source::skill::{FILE_NAME, SCHEME};
-use crate::lang::{Fields, ImportRequest, LoadOptions, Loaded, Readings, SourceText, load, load_again, load_settings};
-use crate::span::Sources;
+use crate::journal::wire::FileWire;
+use crate::library;
+use crate::skills::known::KnownSkills;
+use crate::text::text_hash;
 
 /// All texts of a program: enough to load it again without any file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +130,7 @@ pub fn load_files_with<'a>(
 ///
 /// # Errors
 /// The same.
-pub(crate) fn load_files_by<'a>(
+pub fn load_files_by<'a>(
     paths: &[PathBuf],
     tools: impl Into<KnownTools<'a>>,
     read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
@@ -342,7 +344,7 @@ impl PartialEq for ProgramCache {
 }
 
 /// The text of the skill that a folder is.
-pub(crate) fn skill_in(folder: &Path) -> PathBuf {
+pub fn skill_in(folder: &Path) -> PathBuf {
     folder.join(FILE_NAME)
 }
 
@@ -367,17 +369,17 @@ fn name_of(path: &Path) -> String {
 }
 
 /// The name of a program's file without its folders: where it stood may have changed since.
-pub(crate) fn file_name(path: &str) -> String {
+pub fn file_name(path: &str) -> String {
     Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// The file that another one names by a path.
-pub(crate) fn beside(from: &str, path: &str) -> PathBuf {
+pub fn beside(from: &str, path: &str) -> PathBuf {
     plain(&Path::new(from).parent().unwrap_or(Path::new("")).join(path))
 }
 
 /// The path without `.` and, where the text alone tells, without `..`: a file has one name however it is imported.
-pub(crate) fn plain(path: &Path) -> PathBuf {
+pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

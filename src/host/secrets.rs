@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::value::{Map, Value};
+use playhouse_lang::value::{Map, Value};
 
 /// What stands in the place of a secret.
 pub const MASK: &str = "***";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::Deserialize;
 
-use crate::host::keys::seconds;
+use crate::keys::seconds;
 
 /// `[serve]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -9,9 +9,9 @@ use jiff::tz::TimeZone;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{Instant, timeout_at};
 
-use crate::host::clock::Clock;
-use crate::host::session::{Session, SessionError, SessionHandle};
-use crate::host::tasks;
+use crate::clock::Clock;
+use crate::session::{Session, SessionError, SessionHandle};
+use crate::tasks;
 
 /// The live sessions of a process: id to handle. A session leaves when its task ends, before anybody hears of that. As
 /// long as it is here it does not end for want of handles.

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
+use playhouse_vm::dataflow::date::TimesOfDay;
+use playhouse_vm::protocol::settings::{Barrier, OnProtocolFailure, OnUserMessage, Replan, Settings};
 use serde::{Deserialize, Serialize};
-
-use crate::vm::dataflow::date::TimesOfDay;
-use crate::vm::protocol::settings::{Barrier, OnProtocolFailure, OnUserMessage, Replan, Settings};
 
 /// [`Settings`] as JSON. A key that an older journal lacks has its default, so a new setting's default must keep
 /// the behaviour from before it existed.

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt};
+use playhouse_vm::protocol::{Outcome, Timestamp};
 
-use crate::host::journal::JournalError;
-use crate::host::journal::address::{Address, Place};
-use crate::host::journal::record::{Begun, Record};
-use crate::host::journal::store::{Found, Known, Listed, Standing};
-use crate::host::replay::error::SessionError;
-use crate::host::replay::{Replayed, Stop, begun_of, on_thread, replay};
-use crate::vm::protocol::{Outcome, Timestamp};
+use crate::journal::JournalError;
+use crate::journal::address::{Address, Place};
+use crate::journal::record::{Begun, Record};
+use crate::journal::store::{Found, Known, Listed, Standing};
+use crate::replay::error::SessionError;
+use crate::replay::{Replayed, Stop, begun_of, on_thread, replay};
 
 /// One line of `sessions list`.
 #[derive(Debug)]

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use playhouse_vm::protocol::view::{Counters, View};
 use serde::Serialize;
-
-use crate::vm::protocol::view::{Counters, View};
 
 /// The object of `--summary` (spec `cli.md`). The counters of features that do not exist yet are 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

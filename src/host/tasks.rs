@@ -9,6 +9,6 @@ use tokio::task::JoinHandle;
 ///
 /// It is boxed: of each kind of future the runtime's own code would else be compiled four times, for both of its
 /// schedulers and for small and large ones.
-pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+pub fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     tokio::spawn(work.boxed())
 }

@@ -4,11 +4,11 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(crate) use crate::diagnostic::wording::{cut, one_line};
-use crate::lang::expr::{begins_name, continues_name};
+pub use playhouse_lang::diagnostic::wording::{cut, one_line};
+use playhouse_lang::expr::{begins_name, continues_name};
 
 /// The beginning and the end of a long text: what a message shows of a prompt or of an error page.
-pub(crate) fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
+pub fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
     let text = text.trim();
     let n_all = text.chars().count();
     if n_all <= n_characters {
@@ -56,12 +56,12 @@ pub(crate) fn unique() -> Arc<str> {
 }
 
 /// Bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What a panic said.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
@@ -77,7 +77,7 @@ pub(crate) fn identifier(name: &str) -> String {
 
 /// A name for the texts of a program: FNV-1a (64 bits) over names and texts in load order. It tells whether two
 /// programs are the same one, not whether somebody has tampered with one.
-pub(crate) fn text_hash<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+pub fn text_hash<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for part in files.into_iter().flat_map(|(name, text)| [name, "\0", text, "\0"]) {
         for byte in part.bytes() {
@@ -89,7 +89,7 @@ pub(crate) fn text_hash<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>)
 
 /// Two lists line by line: `-` expected and not there, `+` there and not expected. Lists are short: the longest
 /// common sequence is found in the plain way.
-pub(crate) fn difference<T: AsRef<str> + PartialEq>(expected: &[T], actual: &[T]) -> String {
+pub fn difference<T: AsRef<str> + PartialEq>(expected: &[T], actual: &[T]) -> String {
     let mut longest = vec![vec![0; actual.len() + 1]; expected.len() + 1];
     for (e, wanted) in expected.iter().enumerate().rev() {
         for (a, found) in actual.iter().enumerate().rev() {

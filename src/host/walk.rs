@@ -8,7 +8,7 @@ use ignore::{Error, WalkBuilder};
 
 /// All files anywhere below a folder, by their names' order. What is hidden, and what a `.gitignore` names, is left out;
 /// links to folders are not followed, they may lead in circles. An error is a folder that cannot be read.
-pub(crate) fn files_below(folder: &Path) -> impl Iterator<Item = Result<PathBuf, Error>> {
+pub fn files_below(folder: &Path) -> impl Iterator<Item = Result<PathBuf, Error>> {
     let mut walk = WalkBuilder::new(folder);
     // The settings of one person's Git are no matter of a project.
     walk.git_global(false).git_exclude(false).ignore(false).require_git(false);

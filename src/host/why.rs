@@ -6,18 +6,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::host::journal::record::Record;
-use crate::host::replay::error::SessionError;
-use crate::host::replay::replay_watched;
-use crate::host::text::one_line;
-use crate::lang::analysis::explain::trigger_kind;
-use crate::lang::program::{AgentId, Program, Trigger, TriggerId, TriggerKind};
-use crate::vm::migrate::Migration;
-use crate::vm::protocol::view::{TriggerView, View, place_name};
-use crate::vm::protocol::{
+use playhouse_lang::analysis::explain::trigger_kind;
+use playhouse_lang::program::{AgentId, Program, Trigger, TriggerId, TriggerKind};
+use playhouse_vm::migrate::Migration;
+use playhouse_vm::protocol::view::{TriggerView, View, place_name};
+use playhouse_vm::protocol::{
     Effect, Evaluation, Fact, Judge, Location, Place, Progress, QuestionId, Ruling, SignalFate, Timestamp, TurnId,
     USER_MESSAGE, Update,
 };
+
+use crate::journal::record::Record;
+use crate::replay::error::SessionError;
+use crate::replay::replay_watched;
+use crate::text::one_line;
 
 /// What a machine reported: when, where, what.
 pub type Told = (Timestamp, Option<Place>, Fact);

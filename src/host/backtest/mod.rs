@@ -8,16 +8,17 @@ mod side;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::host::backtest::side::{Deed, Side};
-use crate::host::journal::record::{Begun, Record, RecordBody};
-use crate::host::program::{ProgramText, file_name};
-use crate::host::replay::begun_of;
-use crate::host::replay::error::SessionError;
-use crate::host::travel::{Point, Step};
-use crate::lang::program::Program;
-use crate::vm::protocol::ToolSignature;
+use playhouse_lang::program::Program;
+use playhouse_vm::protocol::ToolSignature;
 
-pub use crate::host::backtest::side::Asked;
+use crate::backtest::side::{Deed, Side};
+use crate::journal::record::{Begun, Record, RecordBody};
+use crate::program::{ProgramText, file_name};
+use crate::replay::begun_of;
+use crate::replay::error::SessionError;
+use crate::travel::{Point, Step};
+
+pub use crate::backtest::side::Asked;
 
 /// Another text, and the tools that it can call.
 #[derive(Debug)]

@@ -3,15 +3,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::host::events::make::EventMaker;
-use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::journal::record::Record;
-use crate::host::replay::error::SessionError;
-use crate::host::replay::{Follower, Stop, begun_of};
-use crate::host::travel::{Point, Step, is_same, words_of};
-use crate::lang::program::{PlaybookId, Program, StepId};
-use crate::vm::migrate::Migration;
-use crate::vm::protocol::{Effect, Location, Place, Progress, Question, ToolSignature};
+use playhouse_lang::program::{PlaybookId, Program, StepId};
+use playhouse_vm::migrate::Migration;
+use playhouse_vm::protocol::{Effect, Location, Place, Progress, Question, ToolSignature};
+
+use crate::events::make::EventMaker;
+use crate::events::{PublicBody, PublicEvent};
+use crate::journal::record::Record;
+use crate::replay::error::SessionError;
+use crate::replay::{Follower, Stop, begun_of};
+use crate::travel::{Point, Step, is_same, words_of};
 
 /// Who is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::host::cassette::key::{Digest, Message, canonical};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{ReplyEnd, Usage};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{ReplyEnd, Usage};
+
+use crate::cassette::key::{Digest, Message, canonical};
 
 /// One answer, in the order in which they were asked for.
 #[derive(Clone, Debug, PartialEq)]

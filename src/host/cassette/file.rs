@@ -7,16 +7,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{ReplyEnd, Role, ToolSignature};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::host::cassette::entry::{Call, Entry, Outcome, Reply, Request};
-use crate::host::cassette::key::{Block, Digest, Message};
-use crate::host::cassette::order::Step;
-use crate::host::journal::record::UsageWire;
-use crate::host::journal::wire::{ToolWire, finish_name, finish_named, present};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{ReplyEnd, Role, ToolSignature};
+use crate::cassette::entry::{Call, Entry, Outcome, Reply, Request};
+use crate::cassette::key::{Block, Digest, Message};
+use crate::cassette::order::Step;
+use crate::journal::record::UsageWire;
+use crate::journal::wire::{ToolWire, finish_name, finish_named, present};
 
 /// The version of the format that this program writes, and the latest that it reads.
 const FORMAT: u64 = 1;

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use playhouse_vm::protocol::{ChatMessage, Role};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::host::text::hex;
-use crate::vm::protocol::{ChatMessage, Role};
+use crate::text::hex;
 
 /// The SHA-256 of a text, as hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,9 +6,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use playhouse_lang::value::Value;
 use tokio::sync::mpsc;
-
-use crate::value::Value;
 
 /// What is under way in one session.
 #[derive(Debug, Default)]

@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 
-use crate::host::cassette::entry::{Call, Request};
-use crate::host::cassette::key::{Asked, Block, Digest, Message, heading};
-use crate::host::text::{cut, difference};
-use crate::value::Map;
-use crate::vm::protocol::Role;
+use playhouse_lang::value::Map;
+use playhouse_vm::protocol::Role;
+
+use crate::cassette::entry::{Call, Request};
+use crate::cassette::key::{Asked, Block, Digest, Message, heading};
+use crate::text::{cut, difference};
 
 /// So many differing lines are shown.
 const SHOWN_LINES: usize = 12;

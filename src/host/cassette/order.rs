@@ -9,10 +9,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use playhouse_lang::value::Value;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::sync::{Notify, mpsc};
-
-use crate::value::Value;
 
 /// What a session hears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]

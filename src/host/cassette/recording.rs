@@ -4,15 +4,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::host::cassette::entry::{Call, Entry, Outcome, Reply, Request};
-use crate::host::cassette::file::Cassette;
-use crate::host::cassette::key::{Asked, Block, Message};
-use crate::host::cassette::redact::{Redaction, Rule, Texts};
-use crate::host::cassette::take::{Cast, Ended, Note, Take};
-use crate::host::secrets::Secrets;
-use crate::lang::expr::scan_reference;
-use crate::value::Value;
-use crate::vm::protocol::ReplyEnd;
+use playhouse_lang::expr::scan_reference;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::ReplyEnd;
+
+use crate::cassette::entry::{Call, Entry, Outcome, Reply, Request};
+use crate::cassette::file::Cassette;
+use crate::cassette::key::{Asked, Block, Message};
+use crate::cassette::redact::{Redaction, Rule, Texts};
+use crate::cassette::take::{Cast, Ended, Note, Take};
+use crate::secrets::Secrets;
 
 /// What is to be known of a case besides its runs.
 pub struct Case<'a> {

@@ -4,13 +4,13 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use playhouse_lang::files::case_file::item::regex_fault;
+use playhouse_lang::spelling::nearest;
+use playhouse_lang::value::{Map, Value};
 use regex::Regex;
 
-use crate::host::patterns::{Thing, forms};
-use crate::host::secrets;
-use crate::lang::files::case_file::item::regex_fault;
-use crate::lang::spelling::nearest;
-use crate::value::{Map, Value};
+use crate::patterns::{Thing, forms};
+use crate::secrets;
 
 /// The kinds of values that have a name.
 const KINDS: [(&str, Thing); 3] = [("email", Thing::Email), ("number", Thing::Number), ("phone", Thing::Phone)];

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::host::cassette::entry::{Entry, Outcome, Reply, Request, called};
-use crate::host::cassette::file::Cassette;
-use crate::host::cassette::key::Asked;
-use crate::host::cassette::lockstep::Lockstep;
-use crate::host::cassette::nearest::{Difference, compare, compare_call, nearest};
-use crate::host::cassette::order::Order;
-use crate::host::secrets::Secrets;
-use crate::value::{Map, Value};
-use crate::vm::protocol::{CallOutcome, StartCall, ToolSignature, Usage};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{CallOutcome, StartCall, ToolSignature, Usage};
+
+use crate::cassette::entry::{Entry, Outcome, Reply, Request, called};
+use crate::cassette::file::Cassette;
+use crate::cassette::key::Asked;
+use crate::cassette::lockstep::Lockstep;
+use crate::cassette::nearest::{Difference, compare, compare_call, nearest};
+use crate::cassette::order::Order;
+use crate::secrets::Secrets;
 
 /// So long a replayed answer that nobody waited for waits for being given up again.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use regex::Regex;
-
-use crate::diagnostic::Diagnostic;
-use crate::host::checks::binding::Binding;
-use crate::host::checks::past::{Call, Past, holds_secret};
-use crate::host::events::PublicBody;
-use crate::host::secrets::MASK;
-use crate::lang::evaluation::checks::{
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::evaluation::checks::{
     self, ArgumentPattern, CallPattern, Check, Pattern, ResultPattern, ValuePattern,
 };
-use crate::lang::files::case_file::item::regex_fault;
-use crate::value::Value;
-use crate::vm::protocol::CallKind;
+use playhouse_lang::files::case_file::item::regex_fault;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::CallKind;
+use regex::Regex;
+
+use crate::checks::binding::Binding;
+use crate::checks::past::{Call, Past, holds_secret};
+use crate::events::PublicBody;
+use crate::secrets::MASK;
 
 /// Something that can happen.
 #[derive(Clone, Debug)]

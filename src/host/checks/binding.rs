@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::value::Value;
-use crate::vm::protocol::Tracked;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::Tracked;
 
 /// Values by name, in the order in which they were bound.
 #[derive(Clone, Debug, Default)]

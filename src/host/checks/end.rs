@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
-use crate::host::checks::binding::Binding;
-use crate::host::checks::past::{Past, Truth, holds_secret, told_as};
-use crate::host::checks::schema::{ReadSchema, Schema};
-use crate::host::events::PublicBody;
-use crate::lang::evaluation::checks::{Measure, Subject, Word};
-use crate::lang::expr::Expr;
-use crate::vm::protocol::Usage;
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::evaluation::checks::{Measure, Subject, Word};
+use playhouse_lang::expr::Expr;
+use playhouse_vm::protocol::Usage;
+
+use crate::checks::binding::Binding;
+use crate::checks::past::{Past, Truth, holds_secret, told_as};
+use crate::checks::schema::{ReadSchema, Schema};
+use crate::events::PublicBody;
 
 /// What a form comes to at the end.
 pub(super) enum Ended {

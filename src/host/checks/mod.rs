@@ -15,18 +15,19 @@ mod verdict;
 
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
-use crate::host::checks::monitor::Monitor;
-use crate::host::checks::past::Past;
-use crate::host::program::{KnownTools, ToolInventory};
-use crate::host::resource::prices::PriceTable;
-use crate::host::travel::Run;
-use crate::lang::evaluation::checks::Written;
-use crate::lang::program::Program;
-use crate::span::FileId;
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::evaluation::checks::Written;
+use playhouse_lang::program::Program;
+use playhouse_lang::span::FileId;
 
-pub use crate::host::checks::schema::ReadSchema;
-pub use crate::host::checks::verdict::{Breach, Verdict};
+use crate::checks::monitor::Monitor;
+use crate::checks::past::Past;
+use crate::program::{KnownTools, ToolInventory};
+use crate::resource::prices::PriceTable;
+use crate::travel::Run;
+
+pub use crate::checks::schema::ReadSchema;
+pub use crate::checks::verdict::{Breach, Verdict};
 
 /// Checks of one program, ready to be held against its runs.
 pub struct Checks {

@@ -4,16 +4,17 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
-use crate::host::checks::atoms::{Atom, Match};
-use crate::host::checks::binding::{Binding, Key};
-use crate::host::checks::end::{End, Ended};
-use crate::host::checks::past::{Past, Truth};
-use crate::host::checks::schema::ReadSchema;
-use crate::host::checks::verdict::{Breach, Verdict};
-use crate::host::events::PublicBody;
-use crate::lang::evaluation::checks::{CallPattern, Check, CheckKind};
-use crate::lang::expr::Expr;
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::evaluation::checks::{CallPattern, Check, CheckKind};
+use playhouse_lang::expr::Expr;
+
+use crate::checks::atoms::{Atom, Match};
+use crate::checks::binding::{Binding, Key};
+use crate::checks::end::{End, Ended};
+use crate::checks::past::{Past, Truth};
+use crate::checks::schema::ReadSchema;
+use crate::checks::verdict::{Breach, Verdict};
+use crate::events::PublicBody;
 
 /// So many bindings a check may have; of more it is undecided.
 const MAX_BINDINGS: usize = 10_000;

@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::checks::binding::Binding;
-use crate::host::checks::verdict::Breach;
-use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::resource::prices::PriceTable;
-use crate::host::secrets::MASK;
-use crate::host::text::{cut, one_line};
-use crate::host::travel::Run;
-use crate::lang::expr::Expr;
-use crate::value::{Reference, Value};
-use crate::vm::protocol::{CallKind, Origin, Tracked, Usage};
-use crate::vm::variables::eval::{Lookup, eval_condition};
+use playhouse_lang::expr::Expr;
+use playhouse_lang::value::{Reference, Value};
+use playhouse_vm::protocol::{CallKind, Origin, Tracked, Usage};
+use playhouse_vm::variables::eval::{Lookup, eval_condition};
+
+use crate::checks::binding::Binding;
+use crate::checks::verdict::Breach;
+use crate::events::{PublicBody, PublicEvent};
+use crate::resource::prices::PriceTable;
+use crate::secrets::MASK;
+use crate::text::{cut, one_line};
+use crate::travel::Run;
 
 /// So many characters of a value or text are told.
 const MAX_TOLD: usize = 60;

@@ -5,10 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
+use playhouse_lang::span::FileId;
+use playhouse_lang::value::Value;
 use serde_json::Value as Json;
-
-use crate::span::FileId;
-use crate::value::Value;
 
 /// Where a schema is, for those that refer to themselves.
 const PLACE: &str = "schema:/schema.json";

@@ -1,6 +1,6 @@
 //! What comes of a check.
 
-use crate::host::travel::Point;
+use crate::travel::Point;
 
 /// Whether a check holds.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,10 +15,11 @@ mod shortlist;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::host::llm::LeftOver;
-use crate::host::text::{cut, first_few, one_line};
-use crate::lang::program::{Program, Trigger, TriggerKind};
-use crate::vm::protocol::{Question, Verdict};
+use playhouse_lang::program::{Program, Trigger, TriggerKind};
+use playhouse_vm::protocol::{Question, Verdict};
+
+use crate::llm::LeftOver;
+use crate::text::{cut, first_few, one_line};
 
 /// A verdict on its way. One that is there at the first poll costs its session no delay; dropping it gives the
 /// question up.

@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::program::TriggerId;
+use playhouse_vm::protocol::{Candidate, Judge, Question, Verdict};
 use serde_json::Value as Json;
 
-use crate::host::classify::shortlist::shortened;
-use crate::host::classify::{TriggerClassifier, VerdictFuture, prompt};
-use crate::host::llm::answer::{json_in, read};
-use crate::host::llm::{Llm, LlmRequest, Purpose, behind_think};
-use crate::host::text::shorten;
-use crate::lang::program::TriggerId;
-use crate::vm::protocol::{Candidate, Judge, Question, Verdict};
+use crate::classify::shortlist::shortened;
+use crate::classify::{TriggerClassifier, VerdictFuture, prompt};
+use crate::llm::answer::{json_in, read};
+use crate::llm::{Llm, LlmRequest, Purpose, behind_think};
+use crate::text::shorten;
 
 /// Bytes of an answer, think blocks included. A model that writes more is not answering.
 const MAX_BYTES: usize = 1 << 18;

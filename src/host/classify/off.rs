@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::host::classify::{TriggerClassifier, VerdictFuture};
-use crate::vm::protocol::{Question, Verdict};
+use playhouse_vm::protocol::{Question, Verdict};
+
+use crate::classify::{TriggerClassifier, VerdictFuture};
 
 /// A classifier that judges nothing.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,11 +6,11 @@
 use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
+use playhouse_lang::value::Value;
+use playhouse_vm::prompt::files::render;
+use playhouse_vm::protocol::{Candidate, ChatMessage, Question, Role, USER_MESSAGE, Update};
 
-use crate::host::text::{one_line, shorten};
-use crate::value::Value;
-use crate::vm::prompt::files::render;
-use crate::vm::protocol::{Candidate, ChatMessage, Question, Role, USER_MESSAGE, Update};
+use crate::text::{one_line, shorten};
 
 /// So many characters are shown of all values together, of each its beginning and its end: more is no matter of a
 /// trigger's, and a question must fit into a small context whatever the program does.

@@ -7,11 +7,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use playhouse_vm::protocol::{Question, QuestionId, Verdict};
 use tokio::time::Instant;
 
-use crate::host::classify::{TriggerClassifier, VerdictFuture};
-use crate::host::text::panic_text;
-use crate::vm::protocol::{Question, QuestionId, Verdict};
+use crate::classify::{TriggerClassifier, VerdictFuture};
+use crate::text::panic_text;
 
 /// The open questions. A machine asks one at a time; nothing here depends on that. Dropping it gives all up.
 #[derive(Default)]

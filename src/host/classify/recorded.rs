@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::host::cassette::order::Speaker;
-use crate::host::cassette::take::Take;
-use crate::host::classify::{TriggerClassifier, VerdictFuture};
-use crate::host::llm::LeftOver;
-use crate::vm::protocol::Question;
+use playhouse_vm::protocol::Question;
+
+use crate::cassette::order::Speaker;
+use crate::cassette::take::Take;
+use crate::classify::{TriggerClassifier, VerdictFuture};
+use crate::llm::LeftOver;
 
 /// A classifier and the run that records or replays it.
 pub struct Recorded {

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::host::classify::{TriggerClassifier, VerdictFuture};
-use crate::host::patterns::words::judge_words;
-use crate::vm::protocol::{Judge, Question, Verdict};
+use playhouse_vm::protocol::{Judge, Question, Verdict};
+
+use crate::classify::{TriggerClassifier, VerdictFuture};
+use crate::patterns::words::judge_words;
 
 /// Judges by patterns.
 #[derive(Clone, Copy, Debug, Default)]

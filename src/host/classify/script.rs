@@ -4,13 +4,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use playhouse_vm::protocol::{Judge, Question, Verdict};
 use regex::Regex;
 
-use crate::host::classify::prompt::question_text;
-use crate::host::classify::{TriggerClassifier, VerdictFuture};
-use crate::host::llm::LeftOver;
-use crate::host::llm::script::Repeat;
-use crate::vm::protocol::{Judge, Question, Verdict};
+use crate::classify::prompt::question_text;
+use crate::classify::{TriggerClassifier, VerdictFuture};
+use crate::llm::LeftOver;
+use crate::llm::script::Repeat;
 
 /// A classifier that answers from a list; what no entry answers matches nothing.
 #[derive(Debug)]

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::host::classify::script::{ClassifierEntry, ClassifierError, ScriptClassifier};
-use crate::host::llm::script::ScriptFileError;
-use crate::host::llm::script_file::{Problem, WireRepeat, load, read_entries, regex_from_wire, repeat_from_wire};
+use crate::classify::script::{ClassifierEntry, ClassifierError, ScriptClassifier};
+use crate::llm::script::ScriptFileError;
+use crate::llm::script_file::{Problem, WireRepeat, load, read_entries, regex_from_wire, repeat_from_wire};
 
 const FORM: &str = "a classifier's script is JSON Lines or one JSON array of {\"when\"?, \"match\": [\"Playbook:T1\"]}";
 

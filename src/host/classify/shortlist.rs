@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::lang::program::TriggerId;
-use crate::vm::protocol::Question;
+use playhouse_lang::program::TriggerId;
+use playhouse_vm::protocol::Question;
 
 /// So many are shown where not all are.
 const SHOWN: usize = 32;
@@ -35,7 +35,7 @@ pub(super) fn shortened(question: &Question, budget: usize) -> Cow<'_, Question>
 /// The texts that share words with a question, by their places, the best first.
 #[cfg(feature = "sqlite")]
 fn best_of(question: &str, texts: &[String]) -> Vec<usize> {
-    crate::host::documents::search::best_of(question, texts, SHOWN).unwrap_or_else(|cause| {
+    crate::documents::search::best_of(question, texts, SHOWN).unwrap_or_else(|cause| {
         tracing::warn!("the descriptions of skills cannot be compared with what was said: {cause}");
         Vec::new()
     })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::value::{PathStep, Value};
+use playhouse_lang::value::{PathStep, Value};
 
 /// A place inside an asset. It is written `asset://id/path/to`, or `{asset_id: id, field_path: [path, to]}`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,11 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::host::component::asset::AssetReference;
-use crate::host::component::types::{DataType, Description, Field, SharedTypes};
-use crate::host::text::cut;
-use crate::value::Value;
+use playhouse_lang::value::Value;
+
+use crate::component::asset::AssetReference;
+use crate::component::types::{DataType, Description, Field, SharedTypes};
+use crate::text::cut;
 
 /// Values that are nested deeper are not read to their end.
 const MAX_DEPTH: usize = 200;

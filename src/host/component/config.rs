@@ -6,21 +6,21 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::expr::scan_name;
+use playhouse_lang::source::yaml::{self, Node, NodeKind};
+use playhouse_lang::span::{FileId, Span};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::EffectClass;
 use serde::Deserialize;
 
-use crate::diagnostic::Diagnostic;
-use crate::host::component::check::{Fault, MAX_TOLD, Side, check};
-use crate::host::component::findings::{Findings, MAX_NESTING, head, kind};
-use crate::host::component::identity::{Identity, bad_part, scalar_text};
-use crate::host::component::read::{self, Members, one_of};
-use crate::host::component::read_types::TypeReader;
-use crate::host::component::types::{Description, SharedTypes};
-use crate::host::keys::time_of;
-use crate::lang::expr::scan_name;
-use crate::lang::source::yaml::{self, Node, NodeKind};
-use crate::span::{FileId, Span};
-use crate::value::{Map, Value};
-use crate::vm::protocol::EffectClass;
+use crate::component::check::{Fault, MAX_TOLD, Side, check};
+use crate::component::findings::{Findings, MAX_NESTING, head, kind};
+use crate::component::identity::{Identity, bad_part, scalar_text};
+use crate::component::read::{self, Members, one_of};
+use crate::component::read_types::TypeReader;
+use crate::component::types::{Description, SharedTypes};
+use crate::keys::time_of;
 
 /// Longer files are no configurations, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;

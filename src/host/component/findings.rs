@@ -1,9 +1,9 @@
 //! What is found while a `config.yaml` is read, and names that are nearly right.
 
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::lang::source::yaml::{Node, NodeKind};
-use crate::span::{FileId, Span};
-use crate::value::Value;
+use playhouse_lang::diagnostic::{Diagnostic, Severity};
+use playhouse_lang::source::yaml::{Node, NodeKind};
+use playhouse_lang::span::{FileId, Span};
+use playhouse_lang::value::Value;
 
 /// So many findings are kept.
 const MAX_FINDINGS: usize = 100;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::value::Value;
+use playhouse_lang::value::Value;
 
 /// The keys of an identity, in order.
 pub(super) const KEYS: [&str; 3] = ["group_id", "artifact_id", "version"];

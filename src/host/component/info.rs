@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use cap_std::fs::Dir;
 
-use crate::host::component::config::Info;
-use crate::host::component::identity::bad_part;
-use crate::host::component::paths::leads_out;
+use crate::component::config::Info;
+use crate::component::identity::bad_part;
+use crate::component::paths::leads_out;
 
 /// Longer prompts would fill any model's context, in bytes.
 const MAX_PROMPT: u64 = 1 << 20;

@@ -1,9 +1,8 @@
 //! What is asked of a model and what it answers, whichever model it is (spec `components.md`, 4.6).
 
+use playhouse_lang::value::{Map, Value};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
-
-use crate::value::{Map, Value};
 
 /// The input of a model. Every model understands `prompt`; one that is told of no prompt takes what else it knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

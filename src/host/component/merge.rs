@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::host::component::config::ComponentConfig;
-use crate::host::component::identity::{KEYS, scalar_text};
-use crate::value::{Map, Value};
+use playhouse_lang::value::{Map, Value};
+
+use crate::component::config::ComponentConfig;
+use crate::component::identity::{KEYS, scalar_text};
 
 /// Puts the `config` of an outer file's section over a component's: mappings are joined, everything else is
 /// replaced, null replaces too. Call it once per outer file, the outermost last. `outer` is the section that holds

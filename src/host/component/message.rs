@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::value::{Map, Value};
+use playhouse_lang::value::{Map, Value};
 
 /// The content type of calls and of their answers.
 pub const COMMAND: &str = "command";

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
-use crate::host::component::findings::{Findings, head, kind};
-use crate::host::component::identity;
-use crate::lang::source::yaml::{Node, NodeKind, Style};
-use crate::lang::spelling::nearest;
-use crate::span::Span;
-use crate::value::{Map, Value};
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::source::yaml::{Node, NodeKind, Style};
+use playhouse_lang::span::Span;
+use playhouse_lang::spelling::nearest;
+use playhouse_lang::value::{Map, Value};
+
+use crate::component::findings::{Findings, head, kind};
+use crate::component::identity;
 
 /// A mapping while it is read: which keys there are, which have been asked for, which are missing.
 pub(super) struct Members<'a> {

@@ -3,17 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
-use crate::host::component::check::fits;
-use crate::host::component::findings::{Findings, head, kind};
-use crate::host::component::read::{self, Members, one_of};
-use crate::host::component::type_text::{self, UsedName};
-use crate::host::component::types::{DataType, Description, Field, SharedTypes};
-use crate::lang::source::yaml::{Node, NodeKind, Scalar, Style};
-use crate::lang::spelling::nearest;
-use crate::span::Span;
-use crate::value::Value;
-use crate::vm::protocol::Origin;
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::source::yaml::{Node, NodeKind, Scalar, Style};
+use playhouse_lang::span::Span;
+use playhouse_lang::spelling::nearest;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::Origin;
+
+use crate::component::check::fits;
+use crate::component::findings::{Findings, head, kind};
+use crate::component::read::{self, Members, one_of};
+use crate::component::type_text::{self, UsedName};
+use crate::component::types::{DataType, Description, Field, SharedTypes};
 
 /// Names of types elsewhere, and ours.
 const FOREIGN: [(&str, &str); 12] = [

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 
-use crate::host::component::identity::{Identity, bad_part};
-use crate::host::component::paths::{RUNTIME, leads_out};
+use crate::component::identity::{Identity, bad_part};
+use crate::component::paths::{RUNTIME, leads_out};
 
 /// A component has at most so many files of configuration.
 const MAX_FILES: usize = 1_000;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::host::component::types::{DataType, Description, Field, SharedTypes};
+use crate::component::types::{DataType, Description, Field, SharedTypes};
 
 /// The JSON Schema (draft 2020-12) of a parameter: nothing passes that is not declared. Types with a name stand once, in
 /// `$defs`. Where a reference to an asset is accepted it is an alternative.

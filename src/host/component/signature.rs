@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::host::component::config::Command;
-use crate::host::component::types::{DataType, Description, SharedTypes};
-use crate::host::text::one_line;
-use crate::lang::program::{Parameter, Signature, Type, TypeKind};
-use crate::value::Value;
+use playhouse_lang::program::{Parameter, Signature, Type, TypeKind};
+use playhouse_lang::value::Value;
+
+use crate::component::config::Command;
+use crate::component::types::{DataType, Description, SharedTypes};
+use crate::text::one_line;
 
 /// The one parameter of a command that takes no object.
 pub(crate) const WHOLE: &str = "param";

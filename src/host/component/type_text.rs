@@ -1,6 +1,6 @@
 //! Types in one line: `List[Dict[str, point]]` (spec `components.md`, 4.4).
 
-use crate::host::component::types::DataType;
+use crate::component::types::DataType;
 
 /// How deep brackets may stand inside each other.
 const MAX_DEPTH: usize = 32;

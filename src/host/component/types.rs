@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-
-use crate::value::{Map, Value};
-use crate::vm::protocol::Origin;
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::Origin;
 
 /// A type as it was declared, both spellings of a name being one.
 #[derive(Clone, Debug, PartialEq)]

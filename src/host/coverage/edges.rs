@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use crate::lang::program::flow_graph::{Edge, EdgeKind, Node};
-use crate::lang::program::{Arm, Loop, Playbook, Step, StepId, StepKind};
+use playhouse_lang::program::flow_graph::{Edge, EdgeKind, Node};
+use playhouse_lang::program::{Arm, Loop, Playbook, Step, StepId, StepKind};
 
 use super::way::{Took, Way};
 

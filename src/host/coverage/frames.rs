@@ -1,7 +1,8 @@
 //! The frames of a run, from its events: which walk a line belongs to.
 
-use crate::host::events::{PublicBody, PublicEvent};
-use crate::lang::program::{Playbook, StepId};
+use playhouse_lang::program::{Playbook, StepId};
+
+use crate::events::{PublicBody, PublicEvent};
 
 use super::edges::Walk;
 use super::way::Took;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use playhouse_lang::plan::Plan;
+use playhouse_lang::program::{AgentKind, Mode, Playbook, Program};
+use playhouse_lang::span::Span;
 use serde::Serialize;
 
-use crate::host::library;
-use crate::host::text::{cut, one_line};
-use crate::lang::plan::Plan;
-use crate::lang::program::{AgentKind, Mode, Playbook, Program};
-use crate::span::Span;
+use crate::library;
+use crate::text::{cut, one_line};
 
 use super::reached::{Reached, ReachedPlaybook, Ways};
 use super::way::Way;

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::travel::Run;
-use crate::lang::analysis::chart::{Count, Part, Taken};
-use crate::lang::analysis::diff::matching::Matching;
-use crate::lang::plan::PlanId;
-use crate::lang::program::flow_graph::Edge;
-use crate::lang::program::{Playbook, PlaybookId, Program, Step, StepId, TriggerId, TriggerKind};
-use crate::vm::protocol::{CallKind, FrameOrigin, Ruling};
+use playhouse_lang::analysis::chart::{Count, Part, Taken};
+use playhouse_lang::analysis::diff::matching::Matching;
+use playhouse_lang::plan::PlanId;
+use playhouse_lang::program::flow_graph::Edge;
+use playhouse_lang::program::{Playbook, PlaybookId, Program, Step, StepId, TriggerId, TriggerKind};
+use playhouse_vm::protocol::{CallKind, FrameOrigin, Ruling};
+
+use crate::events::{PublicBody, PublicEvent};
+use crate::travel::Run;
 
 use super::edges::ways;
 use super::frames::Frames;

@@ -1,6 +1,6 @@
 //! What can come of lines and triggers.
 
-use crate::lang::program::flow_graph::Edge;
+use playhouse_lang::program::flow_graph::Edge;
 
 /// What can come of a line or a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]

@@ -4,10 +4,10 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::lang::expr::{self, Expr};
-use crate::span::FileId;
-use crate::vm::Machine;
-use crate::vm::protocol::{FrameId, Location};
+use playhouse_lang::expr::{self, Expr};
+use playhouse_lang::span::FileId;
+use playhouse_vm::Machine;
+use playhouse_vm::protocol::{FrameId, Location};
 
 /// One breakpoint; counted from 1 in a debugging session, never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

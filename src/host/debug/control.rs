@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::expr::Expr;
+use playhouse_lang::program::Program;
+use playhouse_vm::protocol::Tracked;
+use playhouse_vm::protocol::{FrameId, Place};
+use playhouse_vm::variables::fault::EvalFault;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::host::debug::breakpoint::{Breakpoint, Exceptions};
-use crate::host::debug::stepping::{Debugger, Log, Mode, Reason};
-use crate::host::journal::JournalError;
-use crate::host::journal::record::Record;
-use crate::lang::expr::Expr;
-use crate::lang::program::Program;
-use crate::vm::protocol::Tracked;
-use crate::vm::protocol::{FrameId, Place};
-use crate::vm::variables::fault::EvalFault;
+use crate::debug::breakpoint::{Breakpoint, Exceptions};
+use crate::debug::stepping::{Debugger, Log, Mode, Reason};
+use crate::journal::JournalError;
+use crate::journal::record::Record;
 
 /// Records, and how often the machine has moved after the last one; none: as often as it could.
 pub(crate) type Past = (Vec<Record>, Option<u32>);
@@ -82,7 +82,7 @@ pub enum DebugNotice {
     Forked(Arc<str>),
     /// The message of a log point.
     Log(Log),
-    /// It has ended, or its task has ([`crate::host::session::SessionHandle::outcome`] tells how).
+    /// It has ended, or its task has ([`crate::session::SessionHandle::outcome`] tells how).
     Ended,
 }
 

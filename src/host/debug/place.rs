@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::lang::plan::{NodeId, Plan, PlanId};
-use crate::lang::program::{Mode, Program};
-use crate::span::{FileId, Sources, Span};
-use crate::vm::protocol::Location;
-use crate::vm::protocol::view::plan;
+use playhouse_lang::plan::{NodeId, Plan, PlanId};
+use playhouse_lang::program::{Mode, Program};
+use playhouse_lang::span::{FileId, Sources, Span};
+use playhouse_vm::protocol::Location;
+use playhouse_vm::protocol::view::plan;
 
 /// A piece of a file; lines and columns from 1, columns in UTF-16 code units, as editors count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

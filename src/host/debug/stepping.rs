@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::debug::breakpoint::{Breakpoint, BreakpointId, DataScope, Exceptions, Target};
-use crate::vm::Machine;
-use crate::vm::protocol::{Effect, Fact, FrameId, Location, Outcome, Place, Progress, Report};
-use crate::vm::variables::fault::EvalFault;
+use playhouse_vm::Machine;
+use playhouse_vm::protocol::{Effect, Fact, FrameId, Location, Outcome, Place, Progress, Report};
+use playhouse_vm::variables::fault::EvalFault;
+
+use crate::debug::breakpoint::{Breakpoint, BreakpointId, DataScope, Exceptions, Target};
 
 /// How far a program goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -231,7 +232,7 @@ impl Debugger {
                 seen.reasons.push(Reason::Matched(machine.program().trigger_name(*trigger)));
             }
             (Fact::TriggerEvaluated(evaluation), _) if self.exceptions.evaluations => {
-                let ruling = crate::host::events::wire::ruling_name(&evaluation.ruling).0;
+                let ruling = crate::events::wire::ruling_name(&evaluation.ruling).0;
                 seen.reasons.push(Reason::Evaluated(machine.program().trigger_name(evaluation.trigger), ruling));
             }
             _ => {}

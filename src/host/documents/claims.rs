@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
+use playhouse_vm::protocol::{ChatMessage, Role, Usage};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value as Json, json};
 
-use crate::host::documents::facts::{Triple, parts};
-use crate::host::documents::write::insert_triples;
-use crate::host::documents::{Index, IndexError};
-use crate::host::llm::answer::{NoAnswer, ask_twice, json_in};
-use crate::host::llm::{Llm, LlmRequest, Purpose};
-use crate::host::text::one_line;
-use crate::vm::protocol::{ChatMessage, Role, Usage};
+use crate::documents::facts::{Triple, parts};
+use crate::documents::write::insert_triples;
+use crate::documents::{Index, IndexError};
+use crate::llm::answer::{NoAnswer, ask_twice, json_in};
+use crate::llm::{Llm, LlmRequest, Purpose};
+use crate::text::one_line;
 
 /// What a model is told first, always the same.
-const PROMPT: &str = include_str!("../../../prompts/facts.md");
+const PROMPT: &str = include_str!("../prompts/facts.md");
 
 /// Files that are facts already.
 const ARE_FACTS: &str = "path LIKE '%.facts.jsonl' OR path LIKE '%.facts.csv'";

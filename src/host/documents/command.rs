@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::host::child::FILE;
-use crate::host::documents::chunk::{Chunk, paragraphs};
-use crate::host::documents::extract::Extract;
-use crate::host::sandbox::policy::{Limits, Policy};
-use crate::host::sandbox::{Ended, Finished, Job, Sandbox};
-use crate::host::secrets::Secrets;
-use crate::host::text::shorten;
+use crate::child::FILE;
+use crate::documents::chunk::{Chunk, paragraphs};
+use crate::documents::extract::Extract;
+use crate::sandbox::policy::{Limits, Policy};
+use crate::sandbox::{Ended, Finished, Job, Sandbox};
+use crate::secrets::Secrets;
+use crate::text::shorten;
 
 /// Commands that turn other files into text.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,11 @@
 //! A file to what is kept of it: its title, its chunks, its facts.
 
+use playhouse_lang::kind::is_markdown;
 use serde::Deserialize;
 
-use crate::host::documents::chunk::{Chunk, chunks, paragraphs};
-use crate::host::documents::facts::{self, Triple};
-use crate::host::documents::{html, markdown};
-use crate::lang::kind::is_markdown;
+use crate::documents::chunk::{Chunk, chunks, paragraphs};
+use crate::documents::facts::{self, Triple};
+use crate::documents::{html, markdown};
 
 /// What is kept of a file.
 #[derive(Debug, Default, PartialEq, Eq)]

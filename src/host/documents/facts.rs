@@ -1,11 +1,12 @@
 //! What documents say as facts, found without a model: front matter, links, headings, tables of two or three columns, lines
 //! that define a term, and files of facts. Each has the line that it stands in.
 
-use crate::host::documents::markdown::{Link, Outline};
-use crate::host::program::beside;
-use crate::host::text::cut;
-use crate::lang::{SourceText, load_settings};
-use crate::value::Value;
+use playhouse_lang::value::Value;
+use playhouse_lang::{SourceText, load_settings};
+
+use crate::documents::markdown::{Link, Outline};
+use crate::program::beside;
+use crate::text::cut;
 
 /// Characters of an object that are kept.
 const MAX_OBJECT: usize = 300;
@@ -80,7 +81,7 @@ fn of_front_matter(path: &str, title: &str, text: &str) -> Vec<Triple> {
     let mut triples = Vec::new();
     for (key, value, span) in &settings.other {
         let Some(file) = sources.get(span.file) else { continue };
-        let line = crate::span::LineIndex::new(&file.text).line_column(span.start as usize).0;
+        let line = playhouse_lang::span::LineIndex::new(&file.text).line_column(span.start as usize).0;
         let values = if let Value::List(items) = value { &items[..] } else { std::slice::from_ref(value) };
         let simple = values.iter().filter(|value| !matches!(value, Value::Null | Value::List(_) | Value::Map(_)));
         let found = simple.filter_map(|value| Triple::new(line, "document", [title, key, &value.to_text()]));

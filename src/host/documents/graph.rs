@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use rusqlite::params_from_iter;
 use serde::Serialize;
 
-use crate::host::documents::search::{Hit, Query, source};
-use crate::host::documents::words::{key, share_a_stem, wanted, words};
-use crate::host::documents::{Index, IndexError};
+use crate::documents::search::{Hit, Query, source};
+use crate::documents::words::{key, share_a_stem, wanted, words};
+use crate::documents::{Index, IndexError};
 
 /// Relationships that are given at most.
 const MAX_RELATIONSHIPS: usize = 60;

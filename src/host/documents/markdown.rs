@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use crate::host::documents::chunk::Block;
+use crate::documents::chunk::Block;
 
 /// What was read of a text.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::documents::search::{Hit, Source};
+use crate::documents::search::{Hit, Source};
 
 /// The ranks up to which found sources are counted.
 pub const RANKS: [usize; 3] = [3, 10, 20];

@@ -36,8 +36,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row};
 use serde::Serialize;
 
-use crate::host::documents::command::Extractors;
-use crate::host::documents::vectors::Vectors;
+use crate::documents::command::Extractors;
+use crate::documents::vectors::Vectors;
 
 /// What can go wrong with an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]

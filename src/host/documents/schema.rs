@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::host::documents::{Index, IndexError, IndexFault, fault, real};
+use crate::documents::{Index, IndexError, IndexFault, fault, real};
 
 /// What stands in the header of an index (`phdx`), so that no other database is taken for one.
 const APPLICATION_ID: i32 = 0x7068_6478;

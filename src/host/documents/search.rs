@@ -6,10 +6,10 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use crate::host::documents::schema::WORDS;
-use crate::host::documents::vectors::Vectors;
-use crate::host::documents::words::{identifier_parts, share_a_stem, wanted, words};
-use crate::host::documents::{Index, IndexError, IndexFault};
+use crate::documents::schema::WORDS;
+use crate::documents::vectors::Vectors;
+use crate::documents::words::{identifier_parts, share_a_stem, wanted, words};
+use crate::documents::{Index, IndexError, IndexFault};
 
 /// The length of the lists that are made one.
 const N_CANDIDATES: usize = 100;

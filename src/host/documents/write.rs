@@ -7,14 +7,14 @@ use std::time::UNIX_EPOCH;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
-use crate::host::documents::command::{command_of, extracted, of_pages};
-use crate::host::documents::extract::{Extract, extract};
-use crate::host::documents::facts::Triple;
-use crate::host::documents::vectors::Numbers;
-use crate::host::documents::words::{identifier_parts, key};
-use crate::host::documents::{Index, IndexError, IndexFault, Root, fault, real};
-use crate::host::program::plain;
-use crate::host::walk::{chosen, files_below};
+use crate::documents::command::{command_of, extracted, of_pages};
+use crate::documents::extract::{Extract, extract};
+use crate::documents::facts::Triple;
+use crate::documents::vectors::Numbers;
+use crate::documents::words::{identifier_parts, key};
+use crate::documents::{Index, IndexError, IndexFault, Root, fault, real};
+use crate::program::plain;
+use crate::walk::{chosen, files_below};
 
 /// Bytes that a document has at most.
 const MAX_BYTES: u64 = 10 << 20;

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::launch::Opened;
-use crate::host::session::{
-    Interest, Notice, SendError, Session, SessionError, SessionGone, SessionHandle, Subscription,
-};
-use crate::value::Value;
-use crate::vm::protocol::fault::Fault;
-use crate::vm::protocol::{CallId, Outcome, Wait};
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::fault::Fault;
+use playhouse_vm::protocol::{CallId, Outcome, Wait};
+
+use crate::events::{PublicBody, PublicEvent};
+use crate::launch::Opened;
+use crate::session::{Interest, Notice, SendError, Session, SessionError, SessionGone, SessionHandle, Subscription};
 
 /// Events that may wait for a listener, between two waits for a turn.
 const CAPACITY: usize = 10_000;

@@ -1,21 +1,22 @@
 //! The entry point for Rust programs that run playbooks: files in, conversations out. It is a thin layer over
-//! [`Launch`] and [`SessionHandle`](crate::host::session::SessionHandle); use those if you need more.
+//! [`Launch`] and [`SessionHandle`](crate::session::SessionHandle); use those if you need more.
 
 mod conversation;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::host::config::Environment;
-use crate::host::events::PublicEvent;
-use crate::host::journal::Journal;
-use crate::host::journal::address::Place;
-use crate::host::journal::memory::MemoryJournal;
-use crate::host::launch::{Choices, Launch, LaunchError, Opened, Reopening, Source, StartOptions, Workshop};
-use crate::host::sessions::new_id;
-use crate::host::tool::Tool;
-use crate::lang::SourceText;
-use crate::value::Map;
+use playhouse_lang::SourceText;
+use playhouse_lang::value::Map;
+
+use crate::config::Environment;
+use crate::events::PublicEvent;
+use crate::journal::Journal;
+use crate::journal::address::Place;
+use crate::journal::memory::MemoryJournal;
+use crate::launch::{Choices, Launch, LaunchError, Opened, Reopening, Source, StartOptions, Workshop};
+use crate::sessions::new_id;
+use crate::tool::Tool;
 
 pub use self::conversation::{Conversation, EndError, Question, Turn};
 use self::conversation::{Listener, close};
@@ -145,7 +146,7 @@ impl LoadedProgram {
         self.start_with(StartOptions { id, entry: None, arguments: Map::new() }).await
     }
 
-    /// Starts a conversation with an id, a playbook ([`crate::host::launch::find_entry`]) or arguments of your choice.
+    /// Starts a conversation with an id, a playbook ([`crate::launch::find_entry`]) or arguments of your choice.
     ///
     /// # Errors
     /// As for [`LoadedProgram::start`], or a session with this id already exists.

@@ -7,8 +7,8 @@ use reqwest::{Client, Method, Url};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::host::journal::store::is_session_id;
-use crate::host::net::{client, innermost, is_loopback};
+use crate::journal::store::is_session_id;
+use crate::net::{client, innermost, is_loopback};
 
 /// So long it may take: a deployment is asked what it offers before it is registered.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -10,10 +10,10 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::net::client;
-use crate::host::residents::dispatch::{NODE_HEADER, Receipted, Told};
-use crate::host::tasks;
+use crate::journal::record::{Record, RecordBody};
+use crate::net::client;
+use crate::residents::dispatch::{NODE_HEADER, Receipted, Told};
+use crate::tasks;
 
 /// What may wait for one node.
 const OUTBOX: usize = 4_096;

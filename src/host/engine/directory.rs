@@ -5,7 +5,7 @@ use restate_sdk::prelude::{
     ContextReadState, ContextWriteState, HandlerError, Json, ObjectContext, SharedObjectContext,
 };
 
-use crate::host::engine::wire::{DirectoryRow, Rows};
+use crate::engine::wire::{DirectoryRow, Rows};
 
 /// The object.
 pub(super) struct Directory;

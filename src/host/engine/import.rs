@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 
-use crate::host::engine::ingress::Wait;
-use crate::host::engine::ledger::EngineLedger;
-use crate::host::engine::node::Engine;
-use crate::host::engine::wire::{Closing, Delivery, Opened, Opening};
-use crate::host::journal::record::Record;
-use crate::host::journal::store::Store;
-use crate::host::journal::{JournalError, JournalErrorKind};
-use crate::host::ledger::sqlite::SqliteLedger;
-use crate::host::ledger::{Ledger, Served};
-use crate::host::residents::dispatch::Visit;
-use crate::host::text::unique;
+use crate::engine::ingress::Wait;
+use crate::engine::ledger::EngineLedger;
+use crate::engine::node::Engine;
+use crate::engine::wire::{Closing, Delivery, Opened, Opening};
+use crate::journal::record::Record;
+use crate::journal::store::Store;
+use crate::journal::{JournalError, JournalErrorKind};
+use crate::ledger::sqlite::SqliteLedger;
+use crate::ledger::{Ledger, Served};
+use crate::residents::dispatch::Visit;
+use crate::text::unique;
 
 /// So many bytes of records are sent at once, but for a single record that is longer.
 const BATCH: usize = 1 << 20;

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::host::journal::JournalError;
-use crate::host::net::{client, innermost, is_loopback};
+use crate::journal::JournalError;
+use crate::net::{client, innermost, is_loopback};
 
 /// So long a call is tried that waits for no session: longer, and whoever waits for it is told so (spec `engine.md`,
 /// "Limits and failure").

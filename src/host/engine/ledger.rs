@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use futures_util::{FutureExt, TryFutureExt};
+use playhouse_vm::protocol::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use crate::host::engine::ingress::Wait;
-use crate::host::engine::node::Engine;
-use crate::host::engine::wire::{Closing, DirectoryRow, Rows};
-use crate::host::events::Mark;
-use crate::host::journal::JournalError;
-use crate::host::ledger::answers::{Answer, CANDIDATES, KeptAnswer, RowId};
-use crate::host::ledger::{Filter, Kept, Ledger, Served, TokenRow};
-use crate::host::tasks;
-use crate::host::text::{hex, unique};
-use crate::vm::protocol::Timestamp;
+use crate::engine::ingress::Wait;
+use crate::engine::node::Engine;
+use crate::engine::wire::{Closing, DirectoryRow, Rows};
+use crate::events::Mark;
+use crate::journal::JournalError;
+use crate::ledger::answers::{Answer, CANDIDATES, KeptAnswer, RowId};
+use crate::ledger::{Filter, Kept, Ledger, Served, TokenRow};
+use crate::tasks;
+use crate::text::{hex, unique};
 
 /// So many directories a program's sessions are spread over.
 const SHARDS: u64 = 64;

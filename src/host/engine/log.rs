@@ -7,9 +7,9 @@ use restate_sdk::prelude::{
     ContextReadState, ContextWriteState, HandlerError, Json, ObjectContext, SharedObjectContext,
 };
 
-use crate::host::engine::log_state::{LogState, fold};
-use crate::host::engine::wire::{Appended, Appending, Closing, Opened, Opening, Watching};
-use crate::host::ledger::Served;
+use crate::engine::log_state::{LogState, fold};
+use crate::engine::wire::{Appended, Appending, Closing, Opened, Opening, Watching};
+use crate::ledger::Served;
 
 /// The key of a log's state.
 const STATE: &str = "state";

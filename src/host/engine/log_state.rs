@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use playhouse_vm::protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::host::engine::wire::{Appended, Appending, BLOCK, Closing, Opening, Watching};
-use crate::host::ledger::Served;
-use crate::vm::protocol::Timestamp;
+use crate::engine::wire::{Appended, Appending, BLOCK, Closing, Opening, Watching};
+use crate::ledger::Served;
 
 /// Folding must save at least this many blocks.
 pub const SAVED: usize = 16;

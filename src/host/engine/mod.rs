@@ -47,20 +47,20 @@ use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 use tokio::time::{sleep, timeout};
 
-use crate::host::engine::directory::Directory;
-use crate::host::engine::ledger::EngineLedger;
-use crate::host::engine::log::Log;
-use crate::host::engine::store::LogStore;
-use crate::host::engine::visit::Session;
-use crate::host::journal::store::Store;
-use crate::host::ledger::Ledger;
-use crate::host::residents::dispatch::{Added, Dispatch, Told, Visit};
-use crate::host::residents::error::ResidentError;
-use crate::host::residents::{Keeping, Residents};
-use crate::host::session::Receipt;
-use crate::host::tasks;
+use crate::engine::directory::Directory;
+use crate::engine::ledger::EngineLedger;
+use crate::engine::log::Log;
+use crate::engine::store::LogStore;
+use crate::engine::visit::Session;
+use crate::journal::store::Store;
+use crate::ledger::Ledger;
+use crate::residents::dispatch::{Added, Dispatch, Told, Visit};
+use crate::residents::error::ResidentError;
+use crate::residents::{Keeping, Residents};
+use crate::session::Receipt;
+use crate::tasks;
 
-pub use crate::host::engine::node::{Engine, EngineOptions};
+pub use crate::engine::node::{Engine, EngineOptions};
 
 /// A visit may take this long. What is too long within it (a reply, a call) has limits of its own, and a node that is
 /// gone is noticed by its connection.

@@ -3,24 +3,24 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use dashmap::DashMap;
+use playhouse_vm::protocol::Timestamp;
 use secrecy::SecretString;
 use tokio::sync::{broadcast, oneshot, watch};
 
-use crate::host::engine::colleagues::{Colleagues, News};
-use crate::host::engine::ingress::{Ingress, Wait};
-use crate::host::engine::log_state::LogState;
-use crate::host::engine::tokens::KnownTokens;
-use crate::host::engine::wire::{Closing, Delivery, Visited, Watching};
-use crate::host::journal::JournalError;
-use crate::host::journal::record::RecordBody;
-use crate::host::ledger::Served;
-use crate::host::residents::Residents;
-use crate::host::residents::dispatch::{Added, Receipted, Visit};
-use crate::host::residents::error::ResidentError;
-use crate::host::session::{Receipt, SendError, SessionError};
-use crate::host::tasks;
-use crate::host::text::unique;
-use crate::vm::protocol::Timestamp;
+use crate::engine::colleagues::{Colleagues, News};
+use crate::engine::ingress::{Ingress, Wait};
+use crate::engine::log_state::LogState;
+use crate::engine::tokens::KnownTokens;
+use crate::engine::wire::{Closing, Delivery, Visited, Watching};
+use crate::journal::JournalError;
+use crate::journal::record::RecordBody;
+use crate::ledger::Served;
+use crate::residents::Residents;
+use crate::residents::dispatch::{Added, Receipted, Visit};
+use crate::residents::error::ResidentError;
+use crate::session::{Receipt, SendError, SessionError};
+use crate::tasks;
+use crate::text::unique;
 
 /// So long a node is told of what is added to a session without asking again, in milliseconds.
 const WATCH: i64 = 600_000;
@@ -40,7 +40,7 @@ pub struct EngineOptions {
     pub node: Arc<str>,
     /// The secret that the nodes share.
     pub secret: SecretString,
-    /// How many bytes of records a session may have: [`ROOM`](crate::host::engine::wire::ROOM) is what the engine's own
+    /// How many bytes of records a session may have: [`ROOM`](crate::engine::wire::ROOM) is what the engine's own
     /// limit leaves.
     pub room: u64,
 }

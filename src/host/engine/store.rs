@@ -8,16 +8,16 @@ use futures_util::{FutureExt, TryFutureExt};
 use std::path::Path;
 use tokio::runtime::Handle;
 
-use crate::host::engine::colleagues::News;
-use crate::host::engine::ingress::Wait;
-use crate::host::engine::log_state::LogState;
-use crate::host::engine::node::{Engine, Owned};
-use crate::host::engine::wire::{Appended, Appending, BLOCK, Closing, Opened, Opening};
-use crate::host::journal::error::check_format;
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::journal::store::{Listed, Store, check_session_id};
-use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream};
-use crate::host::tasks;
+use crate::engine::colleagues::News;
+use crate::engine::ingress::Wait;
+use crate::engine::log_state::LogState;
+use crate::engine::node::{Engine, Owned};
+use crate::engine::wire::{Appended, Appending, BLOCK, Closing, Opened, Opening};
+use crate::journal::error::check_format;
+use crate::journal::record::{Record, RecordBody};
+use crate::journal::store::{Listed, Store, check_session_id};
+use crate::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream};
+use crate::tasks;
 
 /// Sessions in the engine.
 pub(super) struct LogStore {

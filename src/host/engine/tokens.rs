@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::host::ledger::TokenRow;
+use crate::ledger::TokenRow;
 
 /// So long a token that was found is known without asking again.
 const KNOWN: Duration = Duration::from_secs(2);

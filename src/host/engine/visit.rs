@@ -4,24 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use playhouse_vm::protocol::Timestamp;
 use restate_sdk::prelude::{
     ContextClient, ContextReadState, ContextSideEffects, ContextWriteState, HandlerError, Json, ObjectContext,
     RunFuture,
 };
 use tokio::sync::watch;
 
-use crate::host::engine::colleagues::News;
-use crate::host::engine::ingress::Wait;
-use crate::host::engine::node::{Engine, Visiting};
-use crate::host::engine::wire::{Closing, Delivery, Visited};
-use crate::host::journal::JournalErrorKind;
-use crate::host::launch::LaunchError;
-use crate::host::residents::dispatch::{Receipted, Visit};
-use crate::host::residents::error::ResidentError;
-use crate::host::residents::standing::Standing;
-use crate::host::session::{SendError, SessionError};
-use crate::host::tasks;
-use crate::vm::protocol::Timestamp;
+use crate::engine::colleagues::News;
+use crate::engine::ingress::Wait;
+use crate::engine::node::{Engine, Visiting};
+use crate::engine::wire::{Closing, Delivery, Visited};
+use crate::journal::JournalErrorKind;
+use crate::launch::LaunchError;
+use crate::residents::dispatch::{Receipted, Visit};
+use crate::residents::error::ResidentError;
+use crate::residents::standing::Standing;
+use crate::session::{SendError, SessionError};
+use crate::tasks;
 
 /// The key under which the object keeps when it wakes up.
 const DUE: &str = "due";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::residents::dispatch::{Receipted, Visit};
+use crate::residents::dispatch::{Receipted, Visit};
 
 /// A node wants a session's journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]

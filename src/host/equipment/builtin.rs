@@ -4,14 +4,15 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::host::component::llm::{LlmParameter, check_response};
-use crate::host::resource::disk::Disk;
-use crate::host::resource::model::Model;
-use crate::host::resource::prices::PriceTable;
-use crate::host::resource::{Resource, Resources};
-use crate::host::tool::CallContext;
-use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts, Performing};
-use crate::value::{Map, Value};
+use playhouse_lang::value::{Map, Value};
+
+use crate::component::llm::{LlmParameter, check_response};
+use crate::resource::disk::Disk;
+use crate::resource::model::Model;
+use crate::resource::prices::PriceTable;
+use crate::resource::{Resource, Resources};
+use crate::tool::CallContext;
+use crate::tool::plugin::{Component, ComponentError, Packages, Parts, Performing};
 
 /// Adds the packages of the binary that work on resources.
 pub(super) fn add_packages(packages: &mut Packages, resources: &Arc<Resources>, prices: &Arc<PriceTable>) {

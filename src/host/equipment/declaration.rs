@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::expr::{begins_name, continues_name, scan_name};
+use playhouse_lang::program::{FrontMatter, ToolList};
+use playhouse_lang::source::keys::DECLARATIONS;
+use playhouse_lang::source::skill::folder_of;
+use playhouse_lang::span::{LineIndex, Sources};
+use playhouse_lang::value::{Map, Value};
 use serde::Deserialize;
 
-use crate::host::keys::{ConfigError, as_text, count, read, seconds, texts, texts_of};
-use crate::host::resource::prices::PriceTable;
-use crate::host::skills::known::KnownSkills;
-use crate::host::tool::builtin;
-use crate::host::tool::generation::Generation;
-use crate::host::tool::policy::{Policies, ToolPolicy};
-use crate::lang::expr::{begins_name, continues_name, scan_name};
-use crate::lang::program::{FrontMatter, ToolList};
-use crate::lang::source::keys::DECLARATIONS;
-use crate::lang::source::skill::folder_of;
-use crate::span::{LineIndex, Sources};
-use crate::value::{Map, Value};
+use crate::keys::{ConfigError, as_text, count, read, seconds, texts, texts_of};
+use crate::resource::prices::PriceTable;
+use crate::skills::known::KnownSkills;
+use crate::tool::builtin;
+use crate::tool::generation::Generation;
+use crate::tool::policy::{Policies, ToolPolicy};
 
 /// Whether this key of a configuration declares something.
 pub fn declares(key: &str) -> bool {

@@ -16,26 +16,27 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::host::directory::WorkingDirectory;
-use crate::host::equipment::declaration::{Declarations, PluginDeclaration, ResourceDeclaration, ServerDeclaration};
-use crate::host::equipment::resources::Made;
-use crate::host::resource::Resources;
-use crate::host::resource::documents::DEFAULT_INDEX;
-use crate::host::skills::known::KnownSkills;
-use crate::host::tool::Tool;
-use crate::host::tool::builtin::{Ground, add_builtins};
-use crate::host::tool::canned;
-use crate::host::tool::http::{HTTP_GET, HTTP_POST, add_http_tools};
-use crate::host::tool::plugin::{self, Packages, Plugin, PluginOptions};
-use crate::host::tool::registry::Registry;
-use crate::host::tool::retrieval::{Retrieval, no_index};
-use crate::host::tool::sql::{SQL_QUERY, add_sql_tools};
-use crate::lang::program::ToolNames;
-use crate::lang::program::permits::RUN_COMMAND;
-use crate::value::{Map, Value};
-use crate::vm::protocol::EffectClass;
+use playhouse_lang::program::ToolNames;
+use playhouse_lang::program::permits::RUN_COMMAND;
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::EffectClass;
 
-pub use crate::host::equipment::surroundings::{EquipmentError, Models, Reach, Surroundings};
+use crate::directory::WorkingDirectory;
+use crate::equipment::declaration::{Declarations, PluginDeclaration, ResourceDeclaration, ServerDeclaration};
+use crate::equipment::resources::Made;
+use crate::resource::Resources;
+use crate::resource::documents::DEFAULT_INDEX;
+use crate::skills::known::KnownSkills;
+use crate::tool::Tool;
+use crate::tool::builtin::{Ground, add_builtins};
+use crate::tool::canned;
+use crate::tool::http::{HTTP_GET, HTTP_POST, add_http_tools};
+use crate::tool::plugin::{self, Packages, Plugin, PluginOptions};
+use crate::tool::registry::Registry;
+use crate::tool::retrieval::{Retrieval, no_index};
+use crate::tool::sql::{SQL_QUERY, add_sql_tools};
+
+pub use crate::equipment::surroundings::{EquipmentError, Models, Reach, Surroundings};
 
 /// Tools that come with resources, which another program beside the same configuration may have.
 const OF_RESOURCES: [&str; 3] = [HTTP_GET, HTTP_POST, SQL_QUERY];
@@ -57,7 +58,7 @@ pub struct Equipment {
     resources: Arc<Resources>,
     plugins: Vec<Plugin>,
     #[cfg(feature = "mcp")]
-    servers: Vec<Arc<crate::host::tool::mcp::McpServer>>,
+    servers: Vec<Arc<crate::tool::mcp::McpServer>>,
 }
 
 impl Equipment {

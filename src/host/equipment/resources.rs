@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::value::Value;
 use serde::Deserialize;
 
-use crate::host::directory::WorkingDirectory;
-use crate::host::equipment::declaration::ResourceDeclaration;
-use crate::host::equipment::surroundings::{EquipmentError, Reach, Surroundings};
-use crate::host::keys::{read, unknown_key};
-use crate::host::resource::databases::{postgres, sqlite};
-use crate::host::resource::disk::Disk;
-use crate::host::resource::documents::Documents;
-use crate::host::resource::http::{Http, HttpConfig};
-use crate::host::resource::model::Model;
-use crate::host::resource::sql::{Database, PostgresConfig, SqliteConfig};
-use crate::host::resource::{Label, Resource, ResourceError, Resources};
-use crate::value::Value;
+use crate::directory::WorkingDirectory;
+use crate::equipment::declaration::ResourceDeclaration;
+use crate::equipment::surroundings::{EquipmentError, Reach, Surroundings};
+use crate::keys::{read, unknown_key};
+use crate::resource::databases::{postgres, sqlite};
+use crate::resource::disk::Disk;
+use crate::resource::documents::Documents;
+use crate::resource::http::{Http, HttpConfig};
+use crate::resource::model::Model;
+use crate::resource::sql::{Database, PostgresConfig, SqliteConfig};
+use crate::resource::{Label, Resource, ResourceError, Resources};
 
 /// Makes a resource of one kind of its `config`.
 type Make = fn(&mut Made, Label, &Value, &Ground<'_>) -> Result<Arc<dyn Resource>, String>;

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, join_all};
+use playhouse_lang::value::{Map, Value};
 use tokio::sync::OnceCell;
 
-use crate::host::child::set_variables;
-use crate::host::component::identity::scalar_text;
-use crate::host::equipment::declaration::{ServerAddress, ServerDeclaration};
-use crate::host::equipment::surroundings::{EquipmentError, Surroundings};
-use crate::host::tool::mcp::{McpOptions, McpServer, Transport};
-use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts, Performing};
-use crate::host::tool::registry::Registry;
-use crate::host::tool::{CallContext, Tool, ToolOutcome};
-use crate::value::{Map, Value};
+use crate::child::set_variables;
+use crate::component::identity::scalar_text;
+use crate::equipment::declaration::{ServerAddress, ServerDeclaration};
+use crate::equipment::surroundings::{EquipmentError, Surroundings};
+use crate::tool::mcp::{McpOptions, McpServer, Transport};
+use crate::tool::plugin::{Component, ComponentError, Packages, Parts, Performing};
+use crate::tool::registry::Registry;
+use crate::tool::{CallContext, Tool, ToolOutcome};
 
 /// Connects to all servers at a time and adds their tools.
 ///
@@ -135,7 +135,7 @@ impl ServerComponent {
             let tools = server.tools().await?;
             Ok(Connected { server, tools })
         };
-        let unavailable = |error: crate::host::tool::mcp::McpError| ComponentError::Unavailable(error.to_string());
+        let unavailable = |error: crate::tool::mcp::McpError| ComponentError::Unavailable(error.to_string());
         self.server.get_or_try_init(|| connect).await.map_err(unavailable)
     }
 }

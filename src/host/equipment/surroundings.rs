@@ -4,20 +4,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::clock::Clock;
-use crate::host::directory::WorkingDirectory;
-use crate::host::equipment::declaration::resolve_secrets;
-use crate::host::llm::Llm;
-use crate::host::resource::documents::MakeEmbedder;
-use crate::host::resource::model::ModelOptions;
-use crate::host::secrets::Secrets;
-use crate::host::skills::known::KnownSkills;
-use crate::host::tool::Tool;
-use crate::host::tool::canned::CannedError;
-use crate::host::tool::plugin::Packages;
-use crate::host::tool::registry::AddToolError;
-use crate::host::tool::workspace::command::Commands;
-use crate::value::{Map, Value};
+use playhouse_lang::value::{Map, Value};
+
+use crate::clock::Clock;
+use crate::directory::WorkingDirectory;
+use crate::equipment::declaration::resolve_secrets;
+use crate::llm::Llm;
+use crate::resource::documents::MakeEmbedder;
+use crate::resource::model::ModelOptions;
+use crate::secrets::Secrets;
+use crate::skills::known::KnownSkills;
+use crate::tool::Tool;
+use crate::tool::canned::CannedError;
+use crate::tool::plugin::Packages;
+use crate::tool::registry::AddToolError;
+use crate::tool::workspace::command::Commands;
 
 /// Makes the model with this id, or says why it cannot be reached and what to do.
 pub type Models = Arc<dyn Fn(&str, &ModelOptions) -> Result<Arc<dyn Llm>, String> + Send + Sync>;

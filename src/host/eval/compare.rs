@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::eval::measured::{Measured, MeasuredCase, Trial};
-use crate::host::eval::part::{Part, SameSteps, Steps, line_text, part};
-use crate::host::stats::{Difference, Ratio, Tally, difference, ratio};
-use crate::lang::program::Program;
+use playhouse_lang::program::Program;
+
+use crate::eval::measured::{Measured, MeasuredCase, Trial};
+use crate::eval::part::{Part, SameSteps, Steps, line_text, part};
+use crate::stats::{Difference, Ratio, Tally, difference, ratio};
 
 /// A comparison of A and B.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::program::ProgramText;
-use crate::host::stats::Tally;
+use crate::program::ProgramText;
+use crate::stats::Tally;
 
 /// How the names of kept measurements end.
 pub const ENDING: &str = ".eval.json";
@@ -47,7 +47,7 @@ pub struct Trial {
     /// The first rule of the program that was broken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken_rule: Option<Arc<str>>,
-    /// The way it took ([`crate::host::eval::part::steps`]).
+    /// The way it took ([`crate::eval::part::steps`]).
     pub steps: Vec<Arc<str>>,
 }
 

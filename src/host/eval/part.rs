@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use fastrand::Rng;
+use playhouse_lang::analysis::diff::matching::Matching;
+use playhouse_lang::program::Program;
+use playhouse_vm::protocol::CallKind;
 
-use crate::host::events::PublicBody;
-use crate::host::stats::{N_DRAWS, is_significant, p_of_draws};
-use crate::host::travel::Run;
-use crate::lang::analysis::diff::matching::Matching;
-use crate::lang::program::Program;
-use crate::vm::protocol::CallKind;
+use crate::events::PublicBody;
+use crate::stats::{N_DRAWS, is_significant, p_of_draws};
+use crate::travel::Run;
 
 /// The way of a run.
 pub type Steps = Vec<Arc<str>>;

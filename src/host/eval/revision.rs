@@ -9,10 +9,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 
-use crate::host::child::{Child, Run};
-use crate::host::config::child_environment;
-use crate::host::launch::folder_of;
-use crate::host::secrets::Secrets;
+use crate::child::{Child, Run};
+use crate::config::child_environment;
+use crate::launch::folder_of;
+use crate::secrets::Secrets;
 
 /// How long is waited for the last words of a process that has closed its output.
 const LAST_WORDS: Duration = Duration::from_secs(10);

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use crate::host::eval::measured::{Trial, Verdict, is_too_many};
+use crate::eval::measured::{Trial, Verdict, is_too_many};
 
 /// How often a run is made again that came to nothing.
 const MAX_AGAIN: usize = 2;

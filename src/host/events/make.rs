@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::host::events::wire::{LeftLineWire, UpdateWire};
-use crate::host::events::{Mark, PublicBody, PublicEvent};
-use crate::lang::plan::Plan;
-use crate::lang::program::Program;
-use crate::value::{Map, Value};
-use crate::vm::protocol::view::plan;
-use crate::vm::protocol::{
+use playhouse_lang::plan::Plan;
+use playhouse_lang::program::Program;
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::view::plan;
+use playhouse_vm::protocol::{
     CallId, Close, Effect, Fact, LeftLine, Location, Outcome, Place, Progress, Report, Timestamp, Tracked, UtteranceId,
     Wait,
 };
+
+use crate::events::wire::{LeftLineWire, UpdateWire};
+use crate::events::{Mark, PublicBody, PublicEvent};
 
 /// Makes the public events of one session, in order.
 #[derive(Clone, Debug)]

@@ -11,16 +11,16 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::host::events::wire::{LeftLineWire, UpdateWire};
-use crate::value::Value;
-use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::{
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::fault::FaultKind;
+use playhouse_vm::protocol::{
     CallKind, FrameOrigin, Judge, Origin, PlanFaultKind, Ruling, SignalFate, Timestamp, TurnEnd, TurnKind, Wait,
 };
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use crate::host::summary::Summary;
+use crate::events::wire::{LeftLineWire, UpdateWire};
+
+pub use crate::summary::Summary;
 
 /// One line of `--events`. A public interface: fields are added, never changed or removed.
 #[derive(Clone, Debug, PartialEq, Serialize)]

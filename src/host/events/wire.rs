@@ -3,11 +3,10 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::{Origin, Ruling, Update, Wait};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-
-use crate::value::Value;
-use crate::vm::protocol::{Origin, Ruling, Update, Wait};
 
 /// One change of a variable.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 
-use crate::host::journal::file::Files;
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::journal::store::{Store, check_session_id};
-use crate::host::journal::tail::joined;
-use crate::host::journal::{Journal, JournalError, JournalErrorKind, sqlite};
+use crate::journal::file::Files;
+use crate::journal::record::{Record, RecordBody};
+use crate::journal::store::{Store, check_session_id};
+use crate::journal::tail::joined;
+use crate::journal::{Journal, JournalError, JournalErrorKind, sqlite};
 
 /// What keeps sessions, by how the name of a place ends.
 #[derive(Debug)]

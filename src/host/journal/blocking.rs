@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::sync::Semaphore;
 
-use crate::host::journal::JournalError;
+use crate::journal::JournalError;
 
 /// How much of it is done at one time in a process: more does not make a disk faster, but each costs a thread.
 static ROOM: Semaphore = Semaphore::const_new(8);

@@ -4,9 +4,9 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::host::journal::private::private;
-use crate::host::journal::record::Record;
-use crate::host::journal::{JournalError, secrets};
+use crate::journal::private::private;
+use crate::journal::record::Record;
+use crate::journal::{JournalError, secrets};
 
 /// The lines of a journal file with these records; what is secret is masked.
 pub fn lines(records: &[Record]) -> Vec<u8> {

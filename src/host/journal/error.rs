@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::host::journal::record::{FORMAT, OLDEST_FORMAT};
+use crate::journal::record::{FORMAT, OLDEST_FORMAT};
 
 /// Why a journal or a store cannot be used.
 #[derive(Debug, thiserror::Error)]

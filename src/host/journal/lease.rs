@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host::journal::JournalError;
-use crate::host::journal::private::private;
+use crate::journal::JournalError;
+use crate::journal::private::private;
 
 /// How often a lock is tried that somebody is only looking at. Looking takes two calls of the system, unless whoever
 /// looks has to wait for a processor between them.

@@ -7,10 +7,10 @@ use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture, Either};
 use futures_util::stream::{self, StreamExt};
 
-use crate::host::journal::record::Record;
-use crate::host::journal::store::{Listed, Store, check_session_id};
-use crate::host::journal::tail::joined;
-use crate::host::journal::{Durability, Flush, Journal, JournalError, RecordStream};
+use crate::journal::record::Record;
+use crate::journal::store::{Listed, Store, check_session_id};
+use crate::journal::tail::joined;
+use crate::journal::{Durability, Flush, Journal, JournalError, RecordStream};
 
 /// A journal in memory. Clones share their records, so a test can look at them, or resume what another session
 /// wrote.

@@ -26,7 +26,7 @@ pub mod copy;
 
 pub mod wire;
 
-pub(crate) mod secrets;
+pub mod secrets;
 
 mod lease;
 
@@ -38,9 +38,9 @@ use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture, Either, Ready};
 use futures_util::stream::BoxStream;
 
-use crate::host::journal::record::Record;
+use crate::journal::record::Record;
 
-pub use crate::host::journal::error::{JournalError, JournalErrorKind};
+pub use crate::journal::error::{JournalError, JournalErrorKind};
 
 /// A flush in progress, or its result where nothing has to be waited for.
 pub type Flush = Either<Ready<Result<(), JournalError>>, BoxFuture<'static, Result<(), JournalError>>>;

@@ -7,19 +7,19 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::host::journal::wire::{EntryWire, FileWire, ForkedFrom, ToolWire, finish_name, finish_named};
-use crate::host::secrets::MASK;
-use crate::host::settings::SettingsWire;
-use crate::host::text::hex;
-use crate::lang::program::{PlaybookId, TriggerId};
-use crate::value::{Map, Value};
-use crate::vm::protocol::settings::Settings;
-use crate::vm::protocol::{
+use playhouse_lang::program::{PlaybookId, TriggerId};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::settings::Settings;
+use playhouse_vm::protocol::{
     CallId, CallOutcome, Event, FrameId, Judge, QuestionId, ReplyEnd, Signal, TimerId, Timestamp, TurnId, Usage,
     Verdict,
 };
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::journal::wire::{EntryWire, FileWire, ForkedFrom, ToolWire, finish_name, finish_named};
+use crate::secrets::MASK;
+use crate::settings::SettingsWire;
+use crate::text::hex;
 
 /// The version of the records' form, and of what the machine makes of them. A session is what its records make of its
 /// program: where the machine reads a line otherwise than before, an earlier journal is another session.
@@ -133,7 +133,7 @@ pub enum RecordBody {
 /// Another text of the session's program, from here on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramChanged {
-    /// [`crate::host::program::ProgramText::hash`] of all files.
+    /// [`crate::program::ProgramText::hash`] of all files.
     pub hash: String,
     /// The names of the files that were given; the others were imported.
     pub roots: Vec<Arc<str>>,
@@ -164,7 +164,7 @@ pub struct Begun {
     /// The trigger classifier's id; none in journals from before there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classifier: Option<Arc<str>>,
-    /// [`crate::host::program::ProgramText::hash`] of all files.
+    /// [`crate::program::ProgramText::hash`] of all files.
     pub hash: String,
     /// The names of the files that were given; the others were imported.
     pub roots: Vec<Arc<str>>,
@@ -408,7 +408,7 @@ impl RecordBody {
     }
 
     /// The event of a record; none for the beginning, and for a change of the program, whose texts are to be loaded first
-    /// ([`crate::host::replay`] does both).
+    /// ([`crate::replay`] does both).
     pub fn to_event(&self) -> Option<Event> {
         Some(match self {
             RecordBody::Begun(_) | RecordBody::ProgramChanged(_) => return None,

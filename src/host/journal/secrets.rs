@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::journal::private::{private, sync_folder_of};
-use crate::host::journal::record::{Record, RecordBody};
+use crate::journal::private::{private, sync_folder_of};
+use crate::journal::record::{Record, RecordBody};
 
 /// Where the secrets of the journal at `path` are.
 pub(crate) fn path_of(path: &Path) -> PathBuf {
@@ -21,7 +21,7 @@ pub(crate) fn path_of(path: &Path) -> PathBuf {
 
 /// Which variables are declared secret at the end of the records: the journal's beginning says so, and each change of
 /// the program what is beside.
-pub(crate) fn names_of(records: &[Record]) -> Vec<Arc<str>> {
+pub fn names_of(records: &[Record]) -> Vec<Arc<str>> {
     let mut names = Vec::new();
     records.iter().for_each(|record| declare(&mut names, &record.body));
     names

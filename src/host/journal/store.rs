@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use futures_util::future::{self, BoxFuture, FutureExt};
+use playhouse_vm::protocol::Timestamp;
 
-use crate::host::journal::{Journal, JournalError, JournalErrorKind, RecordStream};
-use crate::vm::protocol::Timestamp;
+use crate::journal::{Journal, JournalError, JournalErrorKind, RecordStream};
 
 /// The sessions of one place.
 pub trait Store: Send + Sync {

@@ -3,10 +3,10 @@
 //! the pieces came, and nothing below ever changes what it has written.
 
 use futures_util::TryStreamExt;
+use playhouse_vm::protocol::Timestamp;
 
-use crate::host::journal::record::{ChunkText, Record, RecordBody};
-use crate::host::journal::{Durability, Journal, JournalError, JournalErrorKind};
-use crate::vm::protocol::Timestamp;
+use crate::journal::record::{ChunkText, Record, RecordBody};
+use crate::journal::{Durability, Journal, JournalError, JournalErrorKind};
 
 /// The first format in which a further piece may be written as its text alone.
 const SHORT_PIECES: u32 = 3;

@@ -1,17 +1,16 @@
 //! The journal's own forms of what a session begins with: tools, program texts (its settings are
-//! [`crate::host::settings`]). Versioned by [`super::record::FORMAT`]; nothing in `vm` is serialised itself (DESIGN.md,
+//! [`crate::settings`]). Versioned by [`super::record::FORMAT`]; nothing in `vm` is serialised itself (DESIGN.md,
 //! invariant 9).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use playhouse_lang::program::{Parameter, Signature, Type, TypeKind};
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::Origin;
+use playhouse_vm::protocol::{Approval, EffectClass, Finish, ParameterRule, ToolSignature};
 use serde::{Deserialize, Deserializer, Serialize};
 use strum::IntoEnumIterator as _;
-
-use crate::lang::program::{Parameter, Signature, Type, TypeKind};
-use crate::value::Value;
-use crate::vm::protocol::Origin;
-use crate::vm::protocol::{Approval, EffectClass, Finish, ParameterRule, ToolSignature};
 
 /// One file of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,15 +11,15 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use playhouse_vm::protocol::Usage;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 
-use crate::host::judge::prompt::judge_messages;
-use crate::host::judge::transcript::Transcript;
-use crate::host::llm::answer::{ask_twice, last_object};
-use crate::host::llm::{Llm, LlmRequest, Purpose};
-use crate::host::text::shorten;
-use crate::vm::protocol::Usage;
+use crate::judge::prompt::judge_messages;
+use crate::judge::transcript::Transcript;
+use crate::llm::answer::{ask_twice, last_object};
+use crate::llm::{Llm, LlmRequest, Purpose};
+use crate::text::shorten;
 
 /// How many votes a no takes if nobody says otherwise.
 pub const VOTES: NonZeroU32 = NonZeroU32::MIN.saturating_add(2);

@@ -1,12 +1,12 @@
 //! What models are told that read a transcript: `prompts/judge.md`, `prompts/user.md` and `prompts/transcript.md`.
 
 use minijinja::context;
+use playhouse_lang::files::user_file::Person;
+use playhouse_lang::value::Value;
+use playhouse_vm::prompt::files::render;
+use playhouse_vm::protocol::{ChatMessage, Role};
 
-use crate::host::judge::transcript::Transcript;
-use crate::lang::files::user_file::Person;
-use crate::value::Value;
-use crate::vm::prompt::files::render;
-use crate::vm::protocol::{ChatMessage, Role};
+use crate::judge::transcript::Transcript;
 
 /// The messages of a question about a transcript: `problem` is what was wrong with the last answer.
 pub fn judge_messages(transcript: &Transcript, statement: &str, problem: Option<&str>) -> Vec<ChatMessage> {

@@ -1,10 +1,11 @@
 //! Checks that ask a judge: its answers take the place of the verdicts.
 
-use crate::host::checks::{Breach, Verdict, Verified};
-use crate::host::judge::transcript::Transcript;
-use crate::host::judge::{Grounds, Judge, Opinion};
-use crate::host::travel::Run;
-use crate::vm::protocol::Usage;
+use playhouse_vm::protocol::Usage;
+
+use crate::checks::{Breach, Verdict, Verified};
+use crate::judge::transcript::Transcript;
+use crate::judge::{Grounds, Judge, Opinion};
+use crate::travel::Run;
 
 impl Judge {
     /// Judges a run where checks ask for it; gives the tokens that it took.

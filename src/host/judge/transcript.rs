@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::text::{one_line, shorten};
-use crate::lang::files::case_file::call::ExpectedCall;
-use crate::lang::files::judge_file::TranscriptLine;
-use crate::value::Value;
-use crate::vm::protocol::CallKind;
+use playhouse_lang::files::case_file::call::ExpectedCall;
+use playhouse_lang::files::judge_file::TranscriptLine;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::CallKind;
+
+use crate::events::{PublicBody, PublicEvent};
+use crate::text::{one_line, shorten};
 
 /// So many characters are shown of a line, its beginning and its end.
 const SHOWN_CHARACTERS: usize = 4_000;

@@ -4,7 +4,7 @@ mod read;
 
 use std::path::PathBuf;
 
-pub(crate) use crate::host::keys::read::{
+pub(crate) use crate::keys::read::{
     as_text, count, of_kind, pairs, read, seconds, texts, texts_of, time_of, unknown_key,
 };
 

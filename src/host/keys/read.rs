@@ -5,15 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::spelling::nearest;
+use playhouse_lang::value::Value;
 use serde::de::value::SeqDeserializer;
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer, MapAccess, Unexpected,
     Visitor,
 };
 use serde::{Deserialize, forward_to_deserialize_any};
-
-use crate::lang::spelling::nearest;
-use crate::value::Value;
 
 /// Reads a value.
 ///

@@ -1,12 +1,13 @@
 //! Why nothing can be launched: facts, which each door puts into its own form.
 
-use crate::diagnostic::{Diagnostic, render};
-use crate::host::config::ConfigError;
-use crate::host::equipment::EquipmentError;
-use crate::host::journal::JournalError;
-use crate::host::program::ProgramFileError;
-use crate::host::session::SessionError;
-use crate::span::Sources;
+use playhouse_lang::diagnostic::{Diagnostic, render};
+use playhouse_lang::span::Sources;
+
+use crate::config::ConfigError;
+use crate::equipment::EquipmentError;
+use crate::journal::JournalError;
+use crate::program::ProgramFileError;
+use crate::session::SessionError;
 
 /// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]

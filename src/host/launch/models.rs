@@ -3,25 +3,26 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::cassette::file::Cassette;
-use crate::host::classify::model::ModelClassifier;
-use crate::host::classify::off::Off;
-use crate::host::classify::rules::Rules;
-use crate::host::classify::script::ScriptClassifier;
-use crate::host::classify::{self, TriggerClassifier, never_judged, semantic_triggers};
-use crate::host::config::{ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId, Search};
-use crate::host::journal::record::{Begun, GivenFiles};
-use crate::host::launch::error::LaunchError;
-use crate::host::launch::recorded::recorded_replies;
-use crate::host::launch::workshop::{Choices, Launch, Remark};
-use crate::host::llm::embedded::{self, Embedded};
-use crate::host::llm::local::{self, FoundServer, PATIENCE, PATIENCE_IF_ASKED};
-use crate::host::llm::openai::OpenAi;
-use crate::host::llm::recorded::{Absent, Recorded};
-use crate::host::llm::replay::Replay;
-use crate::host::llm::script::Script;
-use crate::host::llm::{Llm, ModelKind};
-use crate::lang::program::{FrontMatter, Program};
+use playhouse_lang::program::{FrontMatter, Program};
+
+use crate::cassette::file::Cassette;
+use crate::classify::model::ModelClassifier;
+use crate::classify::off::Off;
+use crate::classify::rules::Rules;
+use crate::classify::script::ScriptClassifier;
+use crate::classify::{self, TriggerClassifier, never_judged, semantic_triggers};
+use crate::config::{ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId, Search};
+use crate::journal::record::{Begun, GivenFiles};
+use crate::launch::error::LaunchError;
+use crate::launch::recorded::recorded_replies;
+use crate::launch::workshop::{Choices, Launch, Remark};
+use crate::llm::embedded::{self, Embedded};
+use crate::llm::local::{self, FoundServer, PATIENCE, PATIENCE_IF_ASKED};
+use crate::llm::openai::OpenAi;
+use crate::llm::recorded::{Absent, Recorded};
+use crate::llm::replay::Replay;
+use crate::llm::script::Script;
+use crate::llm::{Llm, ModelKind};
 
 /// What is said where `--model auto` finds nothing.
 const NOT_FOUND: &str = "model embedded: built in, as neither Ollama nor LM Studio nor llama.cpp answers on this machine; \

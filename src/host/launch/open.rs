@@ -4,24 +4,25 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::Severity;
-use crate::host::cassette;
-use crate::host::config::{ClassifierId, Config};
-use crate::host::equipment::Equipment;
-use crate::host::equipment::declaration;
-use crate::host::journal::Journal;
-use crate::host::journal::record::GivenFiles;
-use crate::host::launch::error::LaunchError;
-use crate::host::launch::models::{BegunWith, Cast};
-use crate::host::launch::telemetry::Sending;
-use crate::host::launch::tools::{first_file, opened};
-use crate::host::launch::workshop::{Launch, Remark};
-use crate::host::program::{ProgramFileError, ProgramText, ToolInventory, load_files, load_files_with, load_texts};
-use crate::host::session::{Session, SessionOptions, Start, World};
-use crate::lang::program::{Entry, EntryId, Program};
-use crate::lang::{Loaded, SourceText};
-use crate::value::Map;
-use crate::vm::protocol::settings::Settings;
+use playhouse_lang::diagnostic::Severity;
+use playhouse_lang::program::{Entry, EntryId, Program};
+use playhouse_lang::value::Map;
+use playhouse_lang::{Loaded, SourceText};
+use playhouse_vm::protocol::settings::Settings;
+
+use crate::cassette;
+use crate::config::{ClassifierId, Config};
+use crate::equipment::Equipment;
+use crate::equipment::declaration;
+use crate::journal::Journal;
+use crate::journal::record::GivenFiles;
+use crate::launch::error::LaunchError;
+use crate::launch::models::{BegunWith, Cast};
+use crate::launch::telemetry::Sending;
+use crate::launch::tools::{first_file, opened};
+use crate::launch::workshop::{Launch, Remark};
+use crate::program::{ProgramFileError, ProgramText, ToolInventory, load_files, load_files_with, load_texts};
+use crate::session::{Session, SessionOptions, Start, World};
 
 /// Loads the files of a program for these tools.
 pub type Loading<'a> = dyn FnMut(&ToolInventory) -> Result<(ProgramText, Loaded), ProgramFileError> + Send + 'a;
@@ -41,7 +42,7 @@ pub enum Source<'a> {
 /// What a session begins with.
 #[derive(Clone, Debug)]
 pub struct StartOptions {
-    /// The session's id ([`crate::host::sessions::new_id`]).
+    /// The session's id ([`crate::sessions::new_id`]).
     pub id: Arc<str>,
     /// The playbook or plan to begin with; none: the program's entry.
     pub entry: Option<EntryId>,
@@ -82,7 +83,7 @@ impl Launch {
         let (declared, first) = match &source {
             Source::Files(files) | Source::Watched(files, _) => (self.declared_by(files)?, files.first().cloned()),
             Source::Texts(texts) => {
-                let (settings, sources) = crate::lang::load_settings(texts.clone(), &mut |_| Err(String::new()));
+                let (settings, sources) = playhouse_lang::load_settings(texts.clone(), &mut |_| Err(String::new()));
                 (declaration::of_program(&settings, &sources), None)
             }
             Source::Loaded(_, program) => {

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::journal::address::{Address, Place};
-use crate::host::launch::error::LaunchError;
-use crate::host::launch::open::{Loading, Opened, Source, StartOptions, find_entry};
-use crate::host::launch::reopen::{Reopened, Reopening};
-use crate::host::launch::workshop::Launch;
-use crate::host::session::Session;
-use crate::host::sessions::new_id;
-use crate::value::Map;
+use playhouse_lang::value::Map;
+
+use crate::journal::address::{Address, Place};
+use crate::launch::error::LaunchError;
+use crate::launch::open::{Loading, Opened, Source, StartOptions, find_entry};
+use crate::launch::reopen::{Reopened, Reopening};
+use crate::launch::workshop::Launch;
+use crate::session::Session;
+use crate::sessions::new_id;
 
 /// What is wanted.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! The replies of a session that was: what `replay:SESSION` answers with.
 
-use crate::host::journal::record::Record;
-use crate::host::llm::replay::RecordedReply;
-use crate::vm::protocol::{Event, ReplyEnd, TurnId};
+use playhouse_vm::protocol::{Event, ReplyEnd, TurnId};
+
+use crate::journal::record::Record;
+use crate::llm::replay::RecordedReply;
 
 /// The replies that a journal holds, in order.
 pub(super) fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {

@@ -3,20 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::host::journal::address::Address;
-use crate::host::journal::record::{Begun, GivenFiles, Record};
-use crate::host::launch::error::LaunchError;
-use crate::host::launch::models::BegunWith;
-use crate::host::launch::open::{Opened, Source};
-use crate::host::launch::tools::first_file;
-use crate::host::launch::workshop::{Choices, Launch, Remark};
-use crate::host::program::{KnownTools, ProgramText, load_files};
-use crate::host::replay::{Stop, begun_of, last_text, replay};
-use crate::host::session::{Kept, Session, SessionError};
-use crate::host::tool::registry::Registry;
-use crate::lang::analysis::diff::changes::ProgramChanges;
-use crate::lang::program::{Program, Signature};
-use crate::vm::protocol::Outcome;
+use playhouse_lang::analysis::diff::changes::ProgramChanges;
+use playhouse_lang::program::{Program, Signature};
+use playhouse_vm::protocol::Outcome;
+
+use crate::journal::address::Address;
+use crate::journal::record::{Begun, GivenFiles, Record};
+use crate::launch::error::LaunchError;
+use crate::launch::models::BegunWith;
+use crate::launch::open::{Opened, Source};
+use crate::launch::tools::first_file;
+use crate::launch::workshop::{Choices, Launch, Remark};
+use crate::program::{KnownTools, ProgramText, load_files};
+use crate::replay::{Stop, begun_of, last_text, replay};
+use crate::session::{Kept, Session, SessionError};
+use crate::tool::registry::Registry;
 
 /// Which session goes on, and with which text.
 pub struct Reopening<'a> {

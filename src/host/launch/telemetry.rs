@@ -4,17 +4,17 @@ use std::path::Path;
 #[cfg(feature = "otel")]
 use std::sync::Arc;
 
-use crate::host::config::{ConfigError, named_variable};
-use crate::host::equipment::declaration::resolve_secrets;
-use crate::host::keys::read;
-use crate::host::launch::error::LaunchError;
-use crate::host::launch::workshop::{Launch, Remark, Telemetry};
+use crate::config::{ConfigError, named_variable};
+use crate::equipment::declaration::resolve_secrets;
+use crate::keys::read;
+use crate::launch::error::LaunchError;
+use crate::launch::workshop::{Launch, Remark, Telemetry};
 #[cfg(feature = "otel")]
-use crate::host::otel::export::Exporter;
-use crate::host::otel::options::{self, OtelOptions, Target};
-use crate::host::otel::spans::Traces;
+use crate::otel::export::Exporter;
+use crate::otel::options::{self, OtelOptions, Target};
+use crate::otel::spans::Traces;
 #[cfg(feature = "otel")]
-use crate::host::tasks;
+use crate::tasks;
 
 /// What sends the spans of the sessions of a program that is open.
 #[derive(Default)]

@@ -4,32 +4,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use playhouse_lang::Loaded;
+use playhouse_lang::program::{FrontMatter, Program};
+use playhouse_lang::value::Map;
+use playhouse_vm::plan::LLM_GENERATE;
+use playhouse_vm::protocol::settings::Settings;
 
-use crate::host::config::{
-    CommandLine, Config, Environment, FileConfig, ModelId, Search, child_environment, named_variable,
-};
+use crate::config::{CommandLine, Config, Environment, FileConfig, ModelId, Search, child_environment, named_variable};
 #[cfg(feature = "sqlite")]
-use crate::host::documents::command::Extractors;
-use crate::host::equipment::declaration::{self, Declarations, FromProgram};
-use crate::host::equipment::{Equipment, EquipmentError, Models, Reach, Surroundings, for_author};
-use crate::host::launch::error::LaunchError;
-use crate::host::launch::models::make_model;
-use crate::host::launch::workshop::Launch;
-use crate::host::llm::embeddings::Embedder;
-use crate::host::program::{ToolInventory, load_files, load_settings_of};
-use crate::host::resource::documents::MakeEmbedder;
-use crate::host::resource::model::ModelOptions;
-use crate::host::sandbox::Sandbox;
-use crate::host::skills::find::Places;
-use crate::host::skills::known::{KnownSkills, Wanted};
-use crate::host::tool::plugin::{self, Packages};
-use crate::host::tool::registry::Registry;
-use crate::host::tool::workspace::command::Commands;
-use crate::lang::Loaded;
-use crate::lang::program::{FrontMatter, Program};
-use crate::value::Map;
-use crate::vm::plan::LLM_GENERATE;
-use crate::vm::protocol::settings::Settings;
+use crate::documents::command::Extractors;
+use crate::equipment::declaration::{self, Declarations, FromProgram};
+use crate::equipment::{Equipment, EquipmentError, Models, Reach, Surroundings, for_author};
+use crate::launch::error::LaunchError;
+use crate::launch::models::make_model;
+use crate::launch::workshop::Launch;
+use crate::llm::embeddings::Embedder;
+use crate::program::{ToolInventory, load_files, load_settings_of};
+use crate::resource::documents::MakeEmbedder;
+use crate::resource::model::ModelOptions;
+use crate::sandbox::Sandbox;
+use crate::skills::find::Places;
+use crate::skills::known::{KnownSkills, Wanted};
+use crate::tool::plugin::{self, Packages};
+use crate::tool::registry::Registry;
+use crate::tool::workspace::command::Commands;
 
 /// What the compiler needs to know of all tools.
 pub fn inventory(registry: &Registry) -> ToolInventory {

@@ -2,11 +2,11 @@
 //! programs of others must not (spec `serving.md`, section 6: nobody reaches more by a program than the operator allows).
 
 use ipnet::IpNet;
+use playhouse_lang::program::permits::RUN_COMMAND;
+use playhouse_lang::value::{Map, Value};
 
-use crate::host::config::ConfigError;
-use crate::host::equipment::declaration::{Declarations, Source, Written};
-use crate::lang::program::permits::RUN_COMMAND;
-use crate::value::{Map, Value};
+use crate::config::ConfigError;
+use crate::equipment::declaration::{Declarations, Source, Written};
 
 /// What the front matter of programs may name.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,16 +4,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::cassette::take::Take;
-use crate::host::clock::{Clock, SystemClock};
-use crate::host::config::{Config, ConfigError, Environment, FileConfig};
-use crate::host::journal::address::Place;
-use crate::host::launch::trust::Trust;
-use crate::host::llm::Llm;
-use crate::host::program::ProgramCache;
-use crate::host::secrets::Secrets;
-use crate::host::tool::Tool;
-use crate::lang::SourceText;
+use playhouse_lang::SourceText;
+
+use crate::cassette::take::Take;
+use crate::clock::{Clock, SystemClock};
+use crate::config::{Config, ConfigError, Environment, FileConfig};
+use crate::journal::address::Place;
+use crate::launch::trust::Trust;
+use crate::llm::Llm;
+use crate::program::ProgramCache;
+use crate::secrets::Secrets;
+use crate::tool::Tool;
 
 /// What a process has. Cheap to clone.
 #[derive(Clone)]

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use playhouse_vm::protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::host::events::Mark;
-use crate::host::ledger::millis::as_millis;
-use crate::host::ledger::rows::Served;
-use crate::vm::protocol::Timestamp;
+use crate::events::Mark;
+use crate::ledger::millis::as_millis;
+use crate::ledger::rows::Served;
 
 /// The most sessions that are looked at for one history, the newest first.
 pub(crate) const CANDIDATES: usize = 64;

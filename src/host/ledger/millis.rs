@@ -4,7 +4,7 @@
 pub(crate) mod as_millis {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
-    use crate::vm::protocol::Timestamp;
+    use playhouse_vm::protocol::Timestamp;
 
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands references on")]
     pub(crate) fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
@@ -20,7 +20,7 @@ pub(crate) mod as_millis {
 pub(crate) mod as_millis_if_any {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
-    use crate::vm::protocol::Timestamp;
+    use playhouse_vm::protocol::Timestamp;
 
     #[allow(clippy::ref_option, reason = "serde hands references on")]
     pub(crate) fn serialize<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -12,13 +12,13 @@ pub mod sqlite;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use playhouse_vm::protocol::Timestamp;
 
-use crate::host::events::Mark;
-use crate::host::journal::JournalError;
-use crate::host::ledger::answers::{Answer, KeptAnswer, RowId};
-use crate::vm::protocol::Timestamp;
+use crate::events::Mark;
+use crate::journal::JournalError;
+use crate::ledger::answers::{Answer, KeptAnswer, RowId};
 
-pub use crate::host::ledger::rows::{Filter, Served, TokenRow};
+pub use crate::ledger::rows::{Filter, Served, TokenRow};
 
 /// What is kept, when it has been written or read.
 pub type Kept<'a, T> = BoxFuture<'a, Result<T, JournalError>>;
@@ -29,7 +29,7 @@ pub type Kept<'a, T> = BoxFuture<'a, Result<T, JournalError>>;
 /// Of all of them: it cannot be written, or read.
 pub trait Ledger: Send + Sync {
     /// Notes a session that is about to begin; false: one with this id is there. It goes with the session
-    /// ([`crate::host::journal::store::Store::delete`]).
+    /// ([`crate::journal::store::Store::delete`]).
     fn begin(&self, served: Served) -> Kept<'_, bool>;
 
     /// A process takes the session up: the number by which it may say how it stands when it lets it go. None: it is not

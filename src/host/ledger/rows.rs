@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use playhouse_vm::protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::host::ledger::millis::{as_millis, as_millis_if_any};
-use crate::vm::protocol::Timestamp;
+use crate::ledger::millis::{as_millis, as_millis_if_any};
 
 /// A session that is served.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

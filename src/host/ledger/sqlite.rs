@@ -5,17 +5,17 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
+use playhouse_vm::protocol::Timestamp;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, TransactionBehavior, params};
 
-use crate::host::events::Mark;
-use crate::host::journal::JournalError;
-use crate::host::journal::blocking::blocking;
-use crate::host::journal::sqlite::patience::patiently;
-use crate::host::journal::sqlite::schema::{self, fault};
-use crate::host::ledger::answers::{Answer, CANDIDATES, KeptAnswer, RowId};
-use crate::host::ledger::{Filter, Kept, Ledger, Served, TokenRow};
-use crate::vm::protocol::Timestamp;
+use crate::events::Mark;
+use crate::journal::JournalError;
+use crate::journal::blocking::blocking;
+use crate::journal::sqlite::patience::patiently;
+use crate::journal::sqlite::schema::{self, fault};
+use crate::ledger::answers::{Answer, CANDIDATES, KeptAnswer, RowId};
+use crate::ledger::{Filter, Kept, Ledger, Served, TokenRow};
 
 /// The tables of a store. Cheap to clone; the clones share a connection.
 #[derive(Clone)]

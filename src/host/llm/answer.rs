@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::EndedCall;
+use playhouse_vm::protocol::{CallOutcome, ChatMessage, Finish, PROMPT, ReplyEnd, Role, StartCall, Usage};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use crate::host::llm::{Llm, LlmRequest, NO_END, Purpose, ReplyPart, ReplyStream, behind_think};
-use crate::value::Value;
-use crate::vm::protocol::EndedCall;
-use crate::vm::protocol::{CallOutcome, ChatMessage, Finish, PROMPT, ReplyEnd, Role, StartCall, Usage};
+use crate::llm::{Llm, LlmRequest, NO_END, Purpose, ReplyPart, ReplyStream, behind_think};
 
 /// Bytes of an answer, think blocks included. A model that writes more is not answering.
 const MAX_BYTES: usize = 4 << 20;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::host::llm::openai::{OpenAi, OpenAiConfig, OpenAiConfigError};
+use crate::llm::openai::{OpenAi, OpenAiConfig, OpenAiConfigError};
 
 /// Texts that are sent together at most.
 pub const MAX_TEXTS: usize = 64;

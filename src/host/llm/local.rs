@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::Deserialize;
 
-use crate::host::net;
+use crate::net;
 
 /// How long a run that was not asked to look waits for all of them together. One that is there answers in a few
 /// milliseconds.

@@ -18,12 +18,11 @@ pub mod written;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use playhouse_lang::program::{Program, Step};
+use playhouse_vm::Machine;
+use playhouse_vm::protocol::view::place_name;
+use playhouse_vm::protocol::{ChatMessage, Location, ReplyEnd, StartTurn, ToolSignature, TurnData, Usage};
 use tokio_stream::Stream;
-
-use crate::lang::program::{Program, Step};
-use crate::vm::Machine;
-use crate::vm::protocol::view::place_name;
-use crate::vm::protocol::{ChatMessage, Location, ReplyEnd, StartTurn, ToolSignature, TurnData, Usage};
 
 /// Who asks, which may mean another model id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]

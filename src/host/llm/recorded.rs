@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::{Stream, StreamExt};
+use playhouse_vm::protocol::{ReplyEnd, Usage};
 use tokio::time::Instant;
 
-use crate::host::cassette::entry::Reply;
-use crate::host::cassette::key::{Asked, Message};
-use crate::host::cassette::lockstep::Lockstep;
-use crate::host::cassette::order::{Answer, Speaker};
-use crate::host::cassette::take::{self, PATIENCE, Take, Ticket};
-use crate::host::llm::{Llm, LlmRequest, ModelKind, NO_END, Purpose, ReplyPart, ReplyStream, refused};
-use crate::vm::protocol::{ReplyEnd, Usage};
+use crate::cassette::entry::Reply;
+use crate::cassette::key::{Asked, Message};
+use crate::cassette::lockstep::Lockstep;
+use crate::cassette::order::{Answer, Speaker};
+use crate::cassette::take::{self, PATIENCE, Take, Ticket};
+use crate::llm::{Llm, LlmRequest, ModelKind, NO_END, Purpose, ReplyPart, ReplyStream, refused};
 
 /// So many bytes are read ahead of the line that is handed on.
 const MAX_AHEAD: usize = 1 << 20;

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, refused};
-use crate::vm::protocol::{ReplyEnd, Usage};
+use playhouse_vm::protocol::{ReplyEnd, Usage};
+
+use crate::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, refused};
 
 /// A reply as a journal recorded it.
 #[derive(Clone, Debug, PartialEq)]

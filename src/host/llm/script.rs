@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream;
+use playhouse_vm::protocol::{Finish, ReplyEnd, Role, Usage};
 use regex::Regex;
 
-use crate::host::llm::{LeftOver, Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, refused, status_is_transient};
-use crate::host::text::shorten;
-use crate::vm::protocol::{Finish, ReplyEnd, Role, Usage};
+use crate::llm::{LeftOver, Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, refused, status_is_transient};
+use crate::text::shorten;
 
 /// Of a request that no entry answers, so many characters are shown: its beginning and its end.
 const SHOWN_CHARACTERS: usize = 1_500;

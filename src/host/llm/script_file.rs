@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_vm::protocol::Usage;
 use regex::Regex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::host::llm::script::{Chunks, Repeat, Script, ScriptEntry, ScriptError, ScriptFileError};
-use crate::vm::protocol::Usage;
+use crate::llm::script::{Chunks, Repeat, Script, ScriptEntry, ScriptError, ScriptFileError};
 
 impl Script {
     /// Reads a script file.

@@ -6,17 +6,18 @@ mod policies;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::host::config_file::FileConfig;
-use crate::host::coverage::Reached;
-use crate::host::library;
-use crate::host::mutants::policies::{without_denial, without_policy};
-use crate::host::program::ProgramText;
-use crate::host::text::one_line;
-use crate::lang::SourceText;
-use crate::lang::analysis::mutate::{self, Site, mutants as mutants_of_program};
-use crate::lang::program::Program;
-use crate::span::Span;
-use crate::value::Value;
+use playhouse_lang::SourceText;
+use playhouse_lang::analysis::mutate::{self, Site, mutants as mutants_of_program};
+use playhouse_lang::program::Program;
+use playhouse_lang::span::Span;
+use playhouse_lang::value::Value;
+
+use crate::config_file::FileConfig;
+use crate::coverage::Reached;
+use crate::library;
+use crate::mutants::policies::{without_denial, without_policy};
+use crate::program::ProgramText;
+use crate::text::one_line;
 
 /// A mutant.
 #[derive(Clone, Debug)]

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::host::component::Approval;
-use crate::host::keys::{read, texts_of};
-use crate::value::{Map, Value};
+use playhouse_lang::value::{Map, Value};
+
+use crate::component::Approval;
+use crate::keys::{read, texts_of};
 
 /// What `tools` can become by one denial that is left out, each with its name: `tools Delete deny drop`.
 pub(super) fn without_denial(tools: &Value) -> Vec<(String, Value)> {

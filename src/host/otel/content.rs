@@ -1,10 +1,10 @@
 //! What was said, for those who have asked to be told (`capture = "messages"`), in the forms of the conventions.
 
+use playhouse_vm::protocol::ChatMessage;
 use serde_json::{Value as Json, json};
 
-use crate::host::otel::names;
-use crate::host::otel::spans::Span;
-use crate::vm::protocol::ChatMessage;
+use crate::otel::names;
+use crate::otel::spans::Span;
 
 /// What was said in a stretch.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-use crate::host::text::hex;
+use crate::text::hex;
 
 /// An id of so many bytes; not all zeros.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -13,12 +13,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::host::net;
-use crate::host::otel::options::{Capture, Target};
-use crate::host::otel::spans::{Span, SpanSink};
-use crate::host::otel::wire::encode;
-use crate::host::secrets::Secrets;
-use crate::host::tasks;
+use crate::net;
+use crate::otel::options::{Capture, Target};
+use crate::otel::spans::{Span, SpanSink};
+use crate::otel::wire::encode;
+use crate::secrets::Secrets;
+use crate::tasks;
 
 /// Spans that may wait to be sent.
 const QUEUE: usize = 2_048;

@@ -4,8 +4,8 @@
 use reqwest::Url;
 use serde::Deserialize;
 
-use crate::host::keys::pairs;
-use crate::host::secrets::MASK;
+use crate::keys::pairs;
+use crate::secrets::MASK;
 
 /// `[otel]` of playhouse.toml.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::host::otel::context::{SpanId, TraceId, TraceParent};
-use crate::host::secrets::Secrets;
-use crate::vm::protocol::Timestamp;
+use playhouse_vm::protocol::Timestamp;
+
+use crate::otel::context::{SpanId, TraceId, TraceParent};
+use crate::secrets::Secrets;
 
 /// Something that took its time.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,18 +6,19 @@
 
 use std::sync::Arc;
 
-use crate::host::frames::{Frame, Frames};
-use crate::host::journal::record::{Begun, RecordBody};
-use crate::host::otel::content::Words;
-use crate::host::otel::context::{SpanId, TraceId, TraceParent};
-use crate::host::otel::names;
-use crate::host::otel::spans::{Attribute, Span, SpanEvent};
-use crate::host::otel::work::{Where, Work};
-use crate::host::secrets::Secrets;
-use crate::lang::program::Program;
-use crate::vm::protocol::{
+use playhouse_lang::program::Program;
+use playhouse_vm::protocol::{
     CallId, Effect, Evaluation, Fact, FrameId, Outcome, Place, Progress, Report, Ruling, Timestamp,
 };
+
+use crate::frames::{Frame, Frames};
+use crate::journal::record::{Begun, RecordBody};
+use crate::otel::content::Words;
+use crate::otel::context::{SpanId, TraceId, TraceParent};
+use crate::otel::names;
+use crate::otel::spans::{Attribute, Span, SpanEvent};
+use crate::otel::work::{Where, Work};
+use crate::secrets::Secrets;
 
 /// The spans of one session.
 pub struct Tracer {

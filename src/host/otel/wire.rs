@@ -7,13 +7,13 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::span::{Event, Link, SpanKind};
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span as SpanWire, Status};
+use playhouse_vm::protocol::Timestamp;
 use prost::Message;
 
-use crate::host::otel::context::{SpanId, TraceId};
-use crate::host::otel::names;
-use crate::host::otel::spans::{Attribute, Span, SpanEvent};
-use crate::host::secrets::Secrets;
-use crate::vm::protocol::Timestamp;
+use crate::otel::context::{SpanId, TraceId};
+use crate::otel::names;
+use crate::otel::spans::{Attribute, Span, SpanEvent};
+use crate::secrets::Secrets;
 
 /// The flag of a trace that is recorded (W3C Trace Context).
 const SAMPLED: u32 = 1;
@@ -25,7 +25,7 @@ pub fn encode(spans: &[Span], service: Option<&str>, secrets: &Secrets) -> Vec<u
     let attributes = [(names::SERVICE_NAME, service), (names::SERVICE_VERSION, version)];
     let resource = Resource { attributes: wire_attributes(&attributes, secrets), ..Resource::default() };
     let scope = InstrumentationScope {
-        name: env!("CARGO_PKG_NAME").to_owned(),
+        name: "playhouse".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..InstrumentationScope::default()
     };

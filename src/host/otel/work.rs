@@ -3,17 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::host::journal::record::{Begun, EndWire, OutcomeWire, RecordBody, UsageWire, VerdictWire};
-use crate::host::journal::wire::ToolWire;
-use crate::host::otel::content::{input_messages, output_messages};
-use crate::host::otel::context::{SpanId, TraceId, TraceParent};
-use crate::host::otel::names;
-use crate::host::otel::spans::{Attribute, Span};
-use crate::host::secrets::MASK;
-use crate::value::{Map, Value};
-use crate::vm::protocol::{
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{
     CallId, CallKind, Fact, Judge, QuestionId, StartCall, StartTurn, Timestamp, TurnEnd, TurnId, Usage,
 };
+
+use crate::journal::record::{Begun, EndWire, OutcomeWire, RecordBody, UsageWire, VerdictWire};
+use crate::journal::wire::ToolWire;
+use crate::otel::content::{input_messages, output_messages};
+use crate::otel::context::{SpanId, TraceId, TraceParent};
+use crate::otel::names;
+use crate::otel::spans::{Attribute, Span};
+use crate::secrets::MASK;
 
 /// Where work is done: what the spans of models and tools are parts of.
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,12 @@
 
 use std::sync::LazyLock;
 
+use playhouse_lang::diagnostic::wording::one_line;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::{USER_MESSAGE, Update};
 use regex::Regex;
 
-use crate::diagnostic::wording::one_line;
-use crate::host::patterns::{Polarity, Thing, answer, compiled, gives, is_whole, withholds};
-use crate::value::Value;
-use crate::vm::protocol::{USER_MESSAGE, Update};
+use crate::patterns::{Polarity, Thing, answer, compiled, gives, is_whole, withholds};
 
 const WHEN: &str = r"^(?:when(?:ever)?|if|once|as soon as|after|every time|each time)\s+";
 

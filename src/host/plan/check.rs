@@ -1,12 +1,12 @@
 //! A model's reply to a plan, or to what is wrong with it.
 
-use crate::diagnostic::{Diagnostic, Severity, render};
-use crate::lang::dataflow::{self, AliasBody, check_domains};
-use crate::lang::plan::json::Dialect;
-use crate::lang::plan::{Plan, PlanBody, PlanLanguage, Surroundings, check_calls, decode, plan_name};
-use crate::lang::program::Signature;
-use crate::span::Sources;
-use crate::vm::plan::prompts::Order;
+use playhouse_lang::dataflow::{self, AliasBody, check_domains};
+use playhouse_lang::diagnostic::{Diagnostic, Severity, render};
+use playhouse_lang::plan::json::Dialect;
+use playhouse_lang::plan::{Plan, PlanBody, PlanLanguage, Surroundings, check_calls, decode, plan_name};
+use playhouse_lang::program::Signature;
+use playhouse_lang::span::Sources;
+use playhouse_vm::plan::prompts::Order;
 
 /// The code of a finding: the plan reads what neither it nor anybody else sets.
 const UNSET: &str = "plan-undefined-variable";

@@ -5,12 +5,13 @@ mod check;
 
 use std::sync::Arc;
 
-use crate::host::llm::answer::{Retries, ask};
-use crate::host::llm::{Llm, LlmRequest, Purpose};
-use crate::host::text::shorten;
-use crate::lang::plan::{Plan, PlanLanguage};
-use crate::vm::plan::prompts::{self, Order};
-use crate::vm::protocol::{ChatMessage, Role};
+use playhouse_lang::plan::{Plan, PlanLanguage};
+use playhouse_vm::plan::prompts::{self, Order};
+use playhouse_vm::protocol::{ChatMessage, Role};
+
+use crate::llm::answer::{Retries, ask};
+use crate::llm::{Llm, LlmRequest, Purpose};
+use crate::text::shorten;
 
 pub use check::{Checked, check};
 

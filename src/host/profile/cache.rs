@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use playhouse_vm::protocol::{ChatMessage, Role};
 use serde::Serialize;
 
-use crate::host::cassette::key::{blocks, heading};
-use crate::vm::protocol::{ChatMessage, Role};
+use crate::cassette::key::{blocks, heading};
 
 /// What there was to be cached. As JSON a public interface: fields are added, never changed or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -3,21 +3,22 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::cassette::key::{blocks, heading};
-use crate::host::frames::{Frame, Frames, Line};
-use crate::host::journal::record::{Begun, Record, RecordBody, UsageWire, VerdictWire};
-use crate::host::profile::cache::{Known, Requests};
-use crate::host::profile::reply::written;
-use crate::host::profile::tree::{Part, Profile, Shares, Spent, Step};
-use crate::host::replay::told::Told;
-use crate::host::resource::prices::PriceTable;
-use crate::host::text::{cut, one_line};
-use crate::lang::program::{PlaybookId, Program};
-use crate::vm::protocol::settings::Settings;
-use crate::vm::protocol::{
+use playhouse_lang::program::{PlaybookId, Program};
+use playhouse_vm::protocol::settings::Settings;
+use playhouse_vm::protocol::{
     CallId, CallKind, ChatMessage, Effect, Fact, Progress, QuestionId, StartCall, StartTurn, Timestamp, TurnId, Usage,
     Wait,
 };
+
+use crate::cassette::key::{blocks, heading};
+use crate::frames::{Frame, Frames, Line};
+use crate::journal::record::{Begun, Record, RecordBody, UsageWire, VerdictWire};
+use crate::profile::cache::{Known, Requests};
+use crate::profile::reply::written;
+use crate::profile::tree::{Part, Profile, Shares, Spent, Step};
+use crate::replay::told::Told;
+use crate::resource::prices::PriceTable;
+use crate::text::{cut, one_line};
 
 /// Longer words of a line are cut: they are names here.
 const MAX_WORDS: usize = 60;

@@ -11,15 +11,15 @@ mod rows;
 
 mod tree;
 
-use crate::host::journal::record::Record;
-use crate::host::profile::count::Counter;
-use crate::host::replay::error::SessionError;
-use crate::host::replay::told::tell;
-use crate::host::resource::prices::PriceTable;
+use crate::journal::record::Record;
+use crate::profile::count::Counter;
+use crate::replay::error::SessionError;
+use crate::replay::told::tell;
+use crate::resource::prices::PriceTable;
 
-pub use crate::host::profile::cache::Cache;
-pub use crate::host::profile::rows::Row;
-pub use crate::host::profile::tree::{Measure, Node, Part, Profile, Spent, Step};
+pub use crate::profile::cache::Cache;
+pub use crate::profile::rows::Row;
+pub use crate::profile::tree::{Measure, Node, Part, Profile, Spent, Step};
 
 impl Profile {
     /// Adds a session. Pieces of replies that are records of their own have times of their own.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::vm::reply::{ReadEnd, ReaderOptions, Reading, ReplyReader};
+use playhouse_vm::reply::{ReadEnd, ReaderOptions, Reading, ReplyReader};
 
 /// A stretch of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]

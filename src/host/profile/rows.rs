@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::host::profile::tree::{Measure, Node, Part, Profile, Spent, Step};
+use crate::profile::tree::{Measure, Node, Part, Profile, Spent, Step};
 
 /// What a line, or a playbook outside of its lines, has spent; what was dropped of a playbook's replies has a row of its
 /// own.

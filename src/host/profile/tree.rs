@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::host::profile::cache::Cache;
+use crate::profile::cache::Cache;
 
 /// What some sessions have spent together.
 #[derive(Clone, Debug, Default)]

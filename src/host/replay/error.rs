@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::JournalError;
+use crate::journal::JournalError;
 
 /// Why a session cannot begin or go on: our own infrastructure failed, never the program, a tool or a model.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::events::Mark;
-use crate::host::text::text_hash;
+use crate::events::Mark;
+use crate::text::text_hash;
 
 /// The ids of a session's messages.
 #[derive(Clone, Debug, Default)]

@@ -10,22 +10,23 @@ pub mod told;
 
 use std::sync::Arc;
 
-use crate::host::classify::TriggerClassifier;
-use crate::host::events::make::EventMaker;
-use crate::host::journal::record::{Begun, ProgramChanged, Record, RecordBody};
-use crate::host::journal::wire::{EntryWire, FileWire, ToolWire};
-use crate::host::llm::{Llm, LlmRequest, answer};
-use crate::host::program::ProgramCache;
-use crate::host::program::ProgramText;
-use crate::host::replay::error::SessionError;
-use crate::host::replay::messages::MessageIds;
-use crate::host::tool::registry::Registry;
-use crate::lang::program::{EntryId, Program};
-use crate::vm::protocol::{
+use playhouse_lang::program::{EntryId, Program};
+use playhouse_vm::protocol::{
     CallId, CallKind, Close, Effect, Event, Fact, NewProgram, Outcome, Progress, Question, QuestionId, StartCall,
     StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Wait,
 };
-use crate::vm::{Begin, Machine};
+use playhouse_vm::{Begin, Machine};
+
+use crate::classify::TriggerClassifier;
+use crate::events::make::EventMaker;
+use crate::journal::record::{Begun, ProgramChanged, Record, RecordBody};
+use crate::journal::wire::{EntryWire, FileWire, ToolWire};
+use crate::llm::{Llm, LlmRequest, answer};
+use crate::program::ProgramCache;
+use crate::program::ProgramText;
+use crate::replay::error::SessionError;
+use crate::replay::messages::MessageIds;
+use crate::tool::registry::Registry;
 
 /// Where a machine stands when it has nothing more to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +137,7 @@ pub fn replay_watched(
 }
 
 /// Does what takes as long as a machine needs for all events of a session, on a thread for that.
-pub(crate) async fn on_thread<T: Send + 'static>(
+pub async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SessionError> + Send + 'static,
 ) -> Result<T, SessionError> {
     match tokio::task::spawn_blocking(work).await {

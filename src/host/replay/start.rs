@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::record::{Begun, FORMAT, GivenFiles, ProgramChanged};
-use crate::host::journal::wire::{EntryWire, ToolWire};
-use crate::host::otel::context::TraceParent;
-use crate::host::program::ProgramText;
-use crate::lang::program::{EntryId, Program};
-use crate::value::{Map, Value};
-use crate::vm::protocol::ToolSignature;
-use crate::vm::protocol::settings::Settings;
+use playhouse_lang::program::{EntryId, Program};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::ToolSignature;
+use playhouse_vm::protocol::settings::Settings;
+
+use crate::journal::record::{Begun, FORMAT, GivenFiles, ProgramChanged};
+use crate::journal::wire::{EntryWire, ToolWire};
+use crate::otel::context::TraceParent;
+use crate::program::ProgramText;
 
 /// What a new session begins with.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The session's id ([`crate::host::sessions::new_id`]).
+    /// The session's id ([`crate::sessions::new_id`]).
     pub id: Arc<str>,
     /// The program.
     pub program: Arc<Program>,
@@ -70,7 +71,7 @@ pub(crate) fn begun(
 
 /// The journal's record for a session that goes on with another text of its program. `program` is what was read of it
 /// with these tools; `reopened`: the process was restarted, too.
-pub(crate) fn program_changed(
+pub fn program_changed(
     text: &ProgramText,
     program: &Program,
     tools: &[ToolSignature],

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::record::{Begun, Record};
-use crate::host::replay::error::SessionError;
-use crate::host::replay::{Follower, begun_of};
-use crate::lang::program::Program;
-use crate::vm::protocol::{Progress, Timestamp};
+use playhouse_lang::program::Program;
+use playhouse_vm::protocol::{Progress, Timestamp};
+
+use crate::journal::record::{Begun, Record};
+use crate::replay::error::SessionError;
+use crate::replay::{Follower, begun_of};
 
 /// What is told.
 #[derive(Clone, Copy, Debug)]

@@ -11,15 +11,15 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::residents::error::ResidentError;
-use crate::host::session::{Receipt, SendError};
+use crate::journal::record::{Record, RecordBody};
+use crate::residents::error::ResidentError;
+use crate::session::{Receipt, SendError};
 
 /// What a visit does to its session before it lets it go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visit {
-    /// Does what somebody wants, as a journal has it ([`crate::host::session::Deed::record`]).
+    /// Does what somebody wants, as a journal has it ([`crate::session::Deed::record`]).
     Do(Box<RecordBody>),
     /// Goes on with the text of this program.
     Migrate(Arc<str>),

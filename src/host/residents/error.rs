@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::JournalError;
-use crate::host::launch::LaunchError;
-use crate::host::session::{SendError, SessionError};
+use crate::journal::JournalError;
+use crate::launch::LaunchError;
+use crate::session::{SendError, SessionError};
 
 /// Why nothing was done.
 #[derive(Debug, thiserror::Error)]

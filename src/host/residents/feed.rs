@@ -11,18 +11,18 @@ use futures_util::TryStreamExt;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-use crate::host::events::{Mark, PublicBody, PublicEvent};
-use crate::host::journal::JournalErrorKind;
-use crate::host::journal::record::Record;
-use crate::host::ledger::Served;
-use crate::host::replay::on_thread;
-use crate::host::residents::Residents;
-use crate::host::residents::dispatch::{Dispatch, Visit};
-use crate::host::residents::error::ResidentError;
-use crate::host::residents::standing::State;
-use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionGone, SessionHandle, Subscription};
-use crate::host::tasks;
-use crate::host::travel::{Retelling, whole_history};
+use crate::events::{Mark, PublicBody, PublicEvent};
+use crate::journal::JournalErrorKind;
+use crate::journal::record::Record;
+use crate::ledger::Served;
+use crate::replay::on_thread;
+use crate::residents::Residents;
+use crate::residents::dispatch::{Dispatch, Visit};
+use crate::residents::error::ResidentError;
+use crate::residents::standing::State;
+use crate::session::{Deed, Interest, Notice, Receipt, SendError, SessionGone, SessionHandle, Subscription};
+use crate::tasks;
+use crate::travel::{Retelling, whole_history};
 
 /// So many events of a session may wait for a slow reader; then nothing more comes, and the reader comes back with its
 /// mark.

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::record::RecordBody;
-use crate::host::ledger::Served;
-use crate::host::replay::start::program_changed;
-use crate::host::residents::Residents;
-use crate::host::residents::dispatch::Visit;
-use crate::host::residents::error::ResidentError;
-use crate::host::session::SessionError;
-use crate::host::sessions::new_id;
-use crate::host::travel::{self, At, Changes, Edit, Point, can_go_on};
-use crate::vm::protocol::view::View;
+use playhouse_vm::protocol::view::View;
+
+use crate::journal::record::RecordBody;
+use crate::ledger::Served;
+use crate::replay::start::program_changed;
+use crate::residents::Residents;
+use crate::residents::dispatch::Visit;
+use crate::residents::error::ResidentError;
+use crate::session::SessionError;
+use crate::sessions::new_id;
+use crate::travel::{self, At, Changes, Edit, Point, can_go_on};
 
 /// What a fork's variables are to be, once it is known what it stands on.
 pub type MakeEdits = Box<dyn FnOnce(&View, Point) -> Result<Vec<Edit>, SessionError> + Send>;

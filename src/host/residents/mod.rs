@@ -23,29 +23,29 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use dashmap::DashMap;
+use playhouse_lang::value::Map;
+use playhouse_vm::protocol::Timestamp;
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::host::journal::address::{Address, Place};
-use crate::host::journal::record::Record;
-use crate::host::journal::store::{Store, check_session_id};
-use crate::host::journal::{Durability, JournalError, JournalErrorKind};
-use crate::host::launch::{Launch, Opened, Setting, Source, StartOptions, find_entry};
-use crate::host::ledger::sqlite::SqliteLedger;
-use crate::host::ledger::{Ledger, Served};
-use crate::host::program::ProgramCache;
-use crate::host::replay::{Replayed, on_thread, replay};
-use crate::host::residents::dispatch::{Dispatch, Visit};
-use crate::host::residents::error::ResidentError;
-use crate::host::residents::offered::Offered;
-use crate::host::residents::standing::Standing;
-use crate::host::serve_options::ServeOptions;
-use crate::host::session::{Present, SessionError, SessionHandle};
-use crate::host::sessions::{Sessions, new_id};
-use crate::host::travel::Timeline;
-use crate::value::Map;
-use crate::vm::protocol::Timestamp;
+use crate::journal::address::{Address, Place};
+use crate::journal::record::Record;
+use crate::journal::store::{Store, check_session_id};
+use crate::journal::{Durability, JournalError, JournalErrorKind};
+use crate::launch::{Launch, Opened, Setting, Source, StartOptions, find_entry};
+use crate::ledger::sqlite::SqliteLedger;
+use crate::ledger::{Ledger, Served};
+use crate::program::ProgramCache;
+use crate::replay::{Replayed, on_thread, replay};
+use crate::residents::dispatch::{Dispatch, Visit};
+use crate::residents::error::ResidentError;
+use crate::residents::offered::Offered;
+use crate::residents::standing::Standing;
+use crate::serve_options::ServeOptions;
+use crate::session::{Present, SessionError, SessionHandle};
+use crate::sessions::{Sessions, new_id};
+use crate::travel::Timeline;
 
 /// What a server's sessions are opened with.
 pub struct Residents {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::host::launch::Opened;
-use crate::host::program::ProgramText;
-use crate::host::text::hex;
+use crate::launch::Opened;
+use crate::program::ProgramText;
+use crate::text::hex;
 
 /// A program under its name.
 pub struct Offered {

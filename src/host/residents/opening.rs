@@ -6,17 +6,17 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::host::journal::JournalErrorKind;
-use crate::host::journal::record::Record;
-use crate::host::launch::{LaunchError, Opened, Setting};
-use crate::host::ledger::Served;
-use crate::host::llm::ModelKind;
-use crate::host::residents::dispatch::Visit;
-use crate::host::residents::error::ResidentError;
-use crate::host::residents::offered::Offered;
-use crate::host::residents::standing::{Standing, State};
-use crate::host::residents::{Door, Residents};
-use crate::host::session::{Kept, SendError, Session, SessionError, SessionGone, SessionHandle};
+use crate::journal::JournalErrorKind;
+use crate::journal::record::Record;
+use crate::launch::{LaunchError, Opened, Setting};
+use crate::ledger::Served;
+use crate::llm::ModelKind;
+use crate::residents::dispatch::Visit;
+use crate::residents::error::ResidentError;
+use crate::residents::offered::Offered;
+use crate::residents::standing::{Standing, State};
+use crate::residents::{Door, Residents};
+use crate::session::{Kept, SendError, Session, SessionError, SessionGone, SessionHandle};
 
 /// So long a session may take from its row to its first record, in milliseconds.
 const BEGINNING: i64 = 60_000;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::fault::FaultKind;
+use playhouse_vm::protocol::view::{CallView, View};
+use playhouse_vm::protocol::{CallId, Outcome, Timestamp, Wait};
 use serde::{Deserialize, Serialize};
 
-use crate::host::events::Mark;
-use crate::host::session::Present;
-use crate::value::Value;
-use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::view::{CallView, View};
-use crate::vm::protocol::{CallId, Outcome, Timestamp, Wait};
+use crate::events::Mark;
+use crate::session::Present;
 
 /// How a session stands; secrets are masked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,17 +1,17 @@
-//! Visits of sessions at this server ([`crate::host::residents::dispatch`]).
+//! Visits of sessions at this server ([`crate::residents::dispatch`]).
 
 use std::sync::Arc;
 
 use futures_util::TryStreamExt;
+use playhouse_vm::protocol::{Timestamp, Wait};
 
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::launch::{Opened, StartOptions};
-use crate::host::replay::replay;
-use crate::host::residents::Residents;
-use crate::host::residents::dispatch::{Dispatch, Visit};
-use crate::host::residents::error::ResidentError;
-use crate::host::session::{Deed, Kept, Receipt, SendError, SessionError, SessionGone, SessionHandle};
-use crate::vm::protocol::{Timestamp, Wait};
+use crate::journal::record::{Record, RecordBody};
+use crate::launch::{Opened, StartOptions};
+use crate::replay::replay;
+use crate::residents::Residents;
+use crate::residents::dispatch::{Dispatch, Visit};
+use crate::residents::error::ResidentError;
+use crate::session::{Deed, Kept, Receipt, SendError, SessionError, SessionGone, SessionHandle};
 
 impl Residents {
     /// Visits a session here. `told` hears what came of it when that is in the journal. When it must be visited again,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::host::resource::sql::{Database, PostgresConfig, SqliteConfig};
-use crate::host::resource::{Label, ResourceError};
+use crate::resource::sql::{Database, PostgresConfig, SqliteConfig};
+use crate::resource::{Label, ResourceError};
 
 /// An SQLite database; `folder` is the working directory.
 ///
@@ -15,7 +15,7 @@ pub fn sqlite(
     folder: &std::path::Path,
     config: SqliteConfig,
 ) -> Result<Arc<dyn Database>, ResourceError> {
-    Ok(Arc::new(crate::host::resource::sqlite::Sqlite::new(label, folder, config)))
+    Ok(Arc::new(crate::resource::sqlite::Sqlite::new(label, folder, config)))
 }
 
 /// An SQLite database, which this program was built without.
@@ -33,7 +33,7 @@ pub fn sqlite(_: Label, _: &std::path::Path, _: SqliteConfig) -> Result<Arc<dyn 
 /// The configuration is wrong.
 #[cfg(feature = "postgres")]
 pub fn postgres(label: Label, config: PostgresConfig) -> Result<Arc<dyn Database>, ResourceError> {
-    Ok(Arc::new(crate::host::resource::postgres::Postgres::new(label, config)?))
+    Ok(Arc::new(crate::resource::postgres::Postgres::new(label, config)?))
 }
 
 /// A PostgreSQL database, which this program was built without.

@@ -12,10 +12,10 @@ use futures_util::future::BoxFuture;
 use rustix::fs::{Mode, OFlags, openat};
 use serde::Deserialize;
 
-use crate::host::component::paths;
-use crate::host::directory::WorkingDirectory;
-use crate::host::keys::count;
-use crate::host::resource::{Label, Resource, ResourceError};
+use crate::component::paths;
+use crate::directory::WorkingDirectory;
+use crate::keys::count;
+use crate::resource::{Label, Resource, ResourceError};
 
 /// The configuration of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

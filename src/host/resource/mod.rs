@@ -31,9 +31,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::host::component::lookup::{LookupError, ResourceEntry, WantedResource, lookup};
-use crate::host::tasks;
-use crate::host::text::panic_text;
+use crate::component::lookup::{LookupError, ResourceEntry, WantedResource, lookup};
+use crate::tasks;
+use crate::text::panic_text;
 
 /// Something that is acquired before a run and released after it. Whoever wants more of one than this knows its type:
 /// an `Arc<dyn Resource>` is an `Arc<dyn Any + Send + Sync>`, too.

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 
-use crate::host::component::llm::{LlmParameter, LlmResponse};
-use crate::host::llm::Llm;
-use crate::host::llm::answer::{Retries, ask, request};
-use crate::host::resource::prices::PriceTable;
-use crate::host::resource::{Label, Resource, ResourceError};
+use crate::component::llm::{LlmParameter, LlmResponse};
+use crate::llm::Llm;
+use crate::llm::answer::{Retries, ask, request};
+use crate::resource::prices::PriceTable;
+use crate::resource::{Label, Resource, ResourceError};
 
 /// What a caller may say of a reply beside the prompt. What is not set is as the model is configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

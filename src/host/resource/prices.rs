@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use playhouse_vm::protocol::Usage;
 use serde::Deserialize;
-
-use crate::vm::protocol::Usage;
 
 /// The prices of one model, per million tokens, in whatever currency the configuration means.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use playhouse_lang::value::{Map, Value};
 
-use crate::host::resource::sql::SqlError;
-use crate::value::{Map, Value};
+use crate::resource::sql::SqlError;
 
 /// The rows of a result as they come, kept below what may be kept.
 pub(super) struct Rows {

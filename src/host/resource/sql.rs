@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use playhouse_lang::value::Value;
 use serde::Deserialize;
 
-use crate::host::keys::{count, seconds};
-use crate::host::resource::Resource;
-use crate::value::Value;
+use crate::keys::{count, seconds};
+use crate::resource::Resource;
 
 /// A database as a resource.
 pub trait Database: Resource {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::host::sandbox::policy::Confinement;
+use crate::sandbox::policy::Confinement;
 
 /// Its name.
 pub(super) const PROGRAM: &str = "bwrap";

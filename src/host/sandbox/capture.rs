@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::sync::CancellationToken;
 
-use crate::host::secrets::Secrets;
+use crate::secrets::Secrets;
 
 /// How much is read at once, in bytes.
 const PIECE: usize = 16 << 10;

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::host::sandbox::policy::{Confinement, Means};
-use crate::host::sandbox::{bwrap, limits, system};
+use crate::sandbox::policy::{Confinement, Means};
+use crate::sandbox::{bwrap, limits, system};
 
 /// Becomes the command, confined as the policy says; answers why that is not possible.
 pub fn become_command(policy: &str, command: &[OsString]) -> String {

@@ -12,7 +12,7 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
-use crate::host::sandbox::policy::Confinement;
+use crate::sandbox::policy::Confinement;
 
 /// Where programs, their libraries and data are.
 pub(super) const SYSTEM: [&str; 10] =

@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::host::sandbox::policy::Limits;
+use crate::sandbox::policy::Limits;
 
 /// Sets them. None is raised above what this process has.
 pub(super) fn limit(limits: &Limits) -> io::Result<()> {

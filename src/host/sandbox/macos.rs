@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::host::sandbox::policy::Confinement;
+use crate::sandbox::policy::Confinement;
 
 /// Where it is.
 pub(super) const PROGRAM: &str = "/usr/bin/sandbox-exec";

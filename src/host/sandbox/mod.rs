@@ -28,20 +28,20 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use crate::host::sandbox::capture::Captured;
-use crate::host::sandbox::capture::capture;
-use crate::host::sandbox::policy::{Confinement, Means, Policy};
-use crate::host::sandbox::reserved::Fingerprint;
+pub(crate) use crate::sandbox::capture::Captured;
+use crate::sandbox::capture::capture;
+use crate::sandbox::policy::{Confinement, Means, Policy};
+use crate::sandbox::reserved::Fingerprint;
 
-use crate::host::child::{Child, Outputs, Run, find_program, set_variables};
-use crate::host::secrets::Secrets;
-use crate::host::skills::options::SandboxKind;
+use crate::child::{Child, Outputs, Run, find_program, set_variables};
+use crate::secrets::Secrets;
+use crate::skills::options::SandboxKind;
 
 /// How long is waited for what a killed process leaves: its children, what stands in its pipes.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// With what `sandbox-exec` begins to say that there is no sandbox.
-pub(crate) const REFUSED: &str = "sandbox-exec: ";
+pub const REFUSED: &str = "sandbox-exec: ";
 
 /// What commands run in. Cheap to clone. The default confines nothing.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::host::component::paths::is_reserved_name;
+use crate::component::paths::is_reserved_name;
 
 /// Larger files are known by their metadata alone, in bytes.
 const HASHED: u64 = 64 << 10;

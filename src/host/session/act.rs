@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::record::RecordBody;
-use crate::host::replay::error::SessionError;
-use crate::host::session::input::{Act, Deed, Receipt, Refusal};
-use crate::host::session::task::Task;
+use crate::journal::record::RecordBody;
+use crate::replay::error::SessionError;
+use crate::session::input::{Act, Deed, Receipt, Refusal};
+use crate::session::task::Task;
 
 /// So many messages may wait for the program; then whoever comes with one more is told so.
 const MOST_WAITING: usize = 100;

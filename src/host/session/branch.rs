@@ -1,16 +1,17 @@
 //! A session that begins as a fork of another one, for a debugger: it stands still at the fork.
 
-use crate::host::debug::control::Attached;
-use crate::host::debug::stepping::Reason;
-use crate::host::journal::Journal;
-use crate::host::journal::tail::TailBuffer;
-use crate::host::replay::error::SessionError;
-use crate::host::replay::{Follower, Outstanding, on_thread, programs_of};
-use crate::host::session::Session;
-use crate::host::session::task::Timer;
-use crate::host::session::world::World;
-use crate::host::travel::Fork;
-use crate::vm::protocol::{Event, ReplyEnd};
+use playhouse_vm::protocol::{Event, ReplyEnd};
+
+use crate::debug::control::Attached;
+use crate::debug::stepping::Reason;
+use crate::journal::Journal;
+use crate::journal::tail::TailBuffer;
+use crate::replay::error::SessionError;
+use crate::replay::{Follower, Outstanding, on_thread, programs_of};
+use crate::session::Session;
+use crate::session::task::Timer;
+use crate::session::world::World;
+use crate::travel::Fork;
 
 impl Session {
     /// Begins a fork, which stands still at its point. What was asked for before that is answered as it was, before

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::FutureExt;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::EndedCall;
+use playhouse_vm::protocol::{CallId, CallKind, CallOutcome, EffectClass, StartCall};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::host::llm::answer;
-use crate::host::otel::context::TraceParent;
-use crate::host::secrets::Secrets;
-use crate::host::session::input::Input;
-use crate::host::session::world::World;
-use crate::value::Value;
-use crate::vm::protocol::EndedCall;
-use crate::vm::protocol::{CallId, CallKind, CallOutcome, EffectClass, StartCall};
+use crate::llm::answer;
+use crate::otel::context::TraceParent;
+use crate::secrets::Secrets;
+use crate::session::input::Input;
+use crate::session::world::World;
 
 /// The calls of tools, and questions to the model that are made like calls.
 #[derive(Default)]

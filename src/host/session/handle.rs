@@ -4,23 +4,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use playhouse_lang::program::Program;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::view::View;
+use playhouse_vm::protocol::{CallId, FrameId, Outcome, Signal, Timestamp, ToolSignature};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::host::debug::control::Command;
-use crate::host::events::{Mark, Summary};
-use crate::host::journal::JournalError;
-use crate::host::journal::record::Record;
-use crate::host::llm::LeftOver;
-use crate::host::replay::error::SessionError;
-use crate::host::session::input::{Act, Deed, Input, Receipt, Refusal};
-use crate::host::session::listeners::{Interest, Publisher, Subscription};
-use crate::host::session::present::Present;
-use crate::lang::program::Program;
-use crate::value::Value;
-use crate::vm::protocol::view::View;
-use crate::vm::protocol::{CallId, FrameId, Outcome, Signal, Timestamp, ToolSignature};
+use crate::debug::control::Command;
+use crate::events::{Mark, Summary};
+use crate::journal::JournalError;
+use crate::journal::record::Record;
+use crate::llm::LeftOver;
+use crate::replay::error::SessionError;
+use crate::session::input::{Act, Deed, Input, Receipt, Refusal};
+use crate::session::listeners::{Interest, Publisher, Subscription};
+use crate::session::present::Present;
 
 /// The session has ended: see [`SessionHandle::outcome`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -91,7 +91,7 @@ pub struct SessionHandle {
     pub(crate) id: Arc<str>,
     pub(crate) inbox: mpsc::Sender<Input>,
     pub(crate) end: watch::Receiver<Option<EndResult>>,
-    /// [`crate::host::session::SessionOptions::message_bytes`].
+    /// [`crate::session::SessionOptions::message_bytes`].
     pub(crate) message_bytes: usize,
     pub(crate) is_busy: Arc<AtomicBool>,
     /// Who does what is done through this handle.
@@ -192,7 +192,7 @@ impl SessionHandle {
     }
 
     /// Listens from now on. To hear a session from its first event, subscribe before it is spawned
-    /// ([`crate::host::session::Session::subscribe`]).
+    /// ([`crate::session::Session::subscribe`]).
     ///
     /// # Errors
     /// The session has ended.
@@ -224,7 +224,7 @@ impl SessionHandle {
         self.outcome().await.map(|ending| ending.present())
     }
 
-    /// Everything that the session's journal holds, for [`crate::host::why`]. Secrets are in it: show
+    /// Everything that the session's journal holds, for [`crate::why`]. Secrets are in it: show
     /// [`Record::shown`] only. The session waits while it is read.
     ///
     /// # Errors

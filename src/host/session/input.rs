@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::{
+    CallId, EndedCall, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict,
+};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use crate::host::debug::control::Command;
-use crate::host::events::Mark;
-use crate::host::journal::JournalError;
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::session::listeners::Publisher;
-use crate::host::session::present::Present;
-use crate::host::text::unique;
-use crate::value::Value;
-use crate::vm::protocol::{
-    CallId, EndedCall, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict,
-};
+use crate::debug::control::Command;
+use crate::events::Mark;
+use crate::journal::JournalError;
+use crate::journal::record::{Record, RecordBody};
+use crate::session::listeners::Publisher;
+use crate::session::present::Present;
+use crate::text::unique;
 
 /// One reason to wake up. Kept small (channels hold blocks of 32): what is large or rare is boxed.
 #[derive(Debug)]

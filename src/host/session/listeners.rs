@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::host::events::{Category, PublicBody, PublicEvent};
+use crate::events::{Category, PublicBody, PublicEvent};
 
 /// Events of a conversation that may wait to be read. A person reads a few in a minute; this is for programs that talk
 /// to nobody.

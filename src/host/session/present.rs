@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::host::events::Mark;
-use crate::lang::program::Program;
-use crate::vm::protocol::Timestamp;
-use crate::vm::protocol::view::View;
+use playhouse_lang::program::Program;
+use playhouse_vm::protocol::Timestamp;
+use playhouse_vm::protocol::view::View;
+
+use crate::events::Mark;
 
 /// A machine's state at a moment of its session.
 #[derive(Clone, Debug)]

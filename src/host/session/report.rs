@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::host::events::Summary;
-use crate::host::session::handle::Ending;
-use crate::host::session::present::Present;
-use crate::host::session::task::Task;
-use crate::host::summary::SkippedWire;
-use crate::vm::protocol::{Outcome, Usage};
+use playhouse_vm::protocol::{Outcome, Usage};
+
+use crate::events::Summary;
+use crate::session::handle::Ending;
+use crate::session::present::Present;
+use crate::session::task::Task;
+use crate::summary::SkippedWire;
 
 impl Task {
     pub(super) fn present(&self) -> Present {

@@ -3,16 +3,16 @@
 //!
 //! Edits are the exception among events: they take effect where the machine stands, also in the middle of what the
 //! last event has set off, for a person who sets a variable before a line wants the line to see it. The journal says
-//! where that was ([`crate::host::journal::record::RecordBody::after`]).
+//! where that was ([`crate::journal::record::RecordBody::after`]).
 
+use playhouse_vm::protocol::Progress;
 use tokio::time::Instant;
 
-use crate::host::debug::control::{Command, DebugNotice, Stopped};
-use crate::host::debug::stepping::Reason;
-use crate::host::replay::error::SessionError;
-use crate::host::session::input::{Deed, Input};
-use crate::host::session::task::Task;
-use crate::vm::protocol::Progress;
+use crate::debug::control::{Command, DebugNotice, Stopped};
+use crate::debug::stepping::Reason;
+use crate::replay::error::SessionError;
+use crate::session::input::{Deed, Input};
+use crate::session::task::Task;
 
 impl Task {
     /// Why the program is to stand still after this; empty: it goes on.

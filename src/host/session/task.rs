@@ -7,33 +7,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, Sleep};
-
-use crate::host::classify::questions::Questions;
-use crate::host::debug::control::{Attached, Command};
-use crate::host::debug::stepping::Reason;
-use crate::host::events::PublicEvent;
-use crate::host::events::make::EventMaker;
-use crate::host::journal::Durability;
-use crate::host::journal::record::RecordBody;
-use crate::host::journal::tail::TailBuffer;
-use crate::host::llm::LlmRequest;
-use crate::host::replay::error::SessionError;
-use crate::host::replay::messages::MessageIds;
-use crate::host::replay::{Stop, tells_waiting};
-use crate::host::session::calls::Calls;
-use crate::host::session::handle::EndResult;
-use crate::host::session::input::{Due, Input};
-use crate::host::session::listeners::Publisher;
-use crate::host::session::traced::Tracing;
-use crate::host::session::turns::{Schemas, Turns, moment_after};
-use crate::host::session::world::World;
-use crate::vm::Machine;
-use crate::vm::protocol::{
+use playhouse_vm::Machine;
+use playhouse_vm::protocol::{
     Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartTurn, TimerId, Timestamp, TurnId,
     Usage, Verdict, Wait,
 };
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, Sleep};
+
+use crate::classify::questions::Questions;
+use crate::debug::control::{Attached, Command};
+use crate::debug::stepping::Reason;
+use crate::events::PublicEvent;
+use crate::events::make::EventMaker;
+use crate::journal::Durability;
+use crate::journal::record::RecordBody;
+use crate::journal::tail::TailBuffer;
+use crate::llm::LlmRequest;
+use crate::replay::error::SessionError;
+use crate::replay::messages::MessageIds;
+use crate::replay::{Stop, tells_waiting};
+use crate::session::calls::Calls;
+use crate::session::handle::EndResult;
+use crate::session::input::{Due, Input};
+use crate::session::listeners::Publisher;
+use crate::session::traced::Tracing;
+use crate::session::turns::{Schemas, Turns, moment_after};
+use crate::session::world::World;
 
 /// A session's state, outside the machine.
 pub(crate) struct Task {

@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::record::{Begun, Record, RecordBody};
-use crate::host::otel::context::TraceParent;
-use crate::host::otel::spans::{Span, SpanSink, Traces};
-use crate::host::otel::tracer::Tracer;
-use crate::host::replay::begun_of;
-use crate::host::replay::error::SessionError;
-use crate::host::replay::told::{Told, tell};
-use crate::lang::program::Program;
-use crate::vm::protocol::{CallId, Progress, Timestamp};
+use playhouse_lang::program::Program;
+use playhouse_vm::protocol::{CallId, Progress, Timestamp};
+
+use crate::journal::record::{Begun, Record, RecordBody};
+use crate::otel::context::TraceParent;
+use crate::otel::spans::{Span, SpanSink, Traces};
+use crate::otel::tracer::Tracer;
+use crate::replay::begun_of;
+use crate::replay::error::SessionError;
+use crate::replay::told::{Told, tell};
 
 /// The spans of a session with these records, as they were written; `captures`: with what was said.
 ///

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use playhouse_vm::protocol::{Close, ReplyEnd, TurnId, Usage};
+use playhouse_vm::reply::agent_schema;
 use tokio::time::Instant;
 
-use crate::host::llm::{Llm, LlmRequest, NO_END, ReplyPart, ReplyStream};
-use crate::host::session::input::{Due, Input};
-use crate::vm::protocol::{Close, ReplyEnd, TurnId, Usage};
-use crate::vm::reply::agent_schema;
+use crate::llm::{Llm, LlmRequest, NO_END, ReplyPart, ReplyStream};
+use crate::session::input::{Due, Input};
 
 /// Bytes that are put into one event at most when more than one chunk has arrived.
 const BATCH: usize = 1 << 16;

@@ -1,8 +1,9 @@
 //! What a person is waited for, and how a line that they type is given.
 
-use crate::host::session::handle::{SendError, SessionHandle};
-use crate::value::Value;
-use crate::vm::protocol::{CallId, Wait};
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::{CallId, Wait};
+
+use crate::session::handle::{SendError, SessionHandle};
 
 /// What the next line of a person answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

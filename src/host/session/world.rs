@@ -3,21 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host::classify::TriggerClassifier;
-use crate::host::clock::Clock;
-use crate::host::llm::Llm;
-use crate::host::otel::spans::Traces;
-use crate::host::program::ProgramCache;
-use crate::host::replay::Witnesses;
-use crate::host::resource::prices::PriceTable;
-use crate::host::tool::registry::Registry;
+use crate::classify::TriggerClassifier;
+use crate::clock::Clock;
+use crate::llm::Llm;
+use crate::otel::spans::Traces;
+use crate::program::ProgramCache;
+use crate::replay::Witnesses;
+use crate::resource::prices::PriceTable;
+use crate::tool::registry::Registry;
 
 /// What a session acts through. Cheap to clone; sessions of a process share it.
 #[derive(Clone)]
 pub struct World {
     /// The model.
     pub llm: Arc<dyn Llm>,
-    /// What judges semantic triggers; [`crate::host::classify::off::Off`] where none does.
+    /// What judges semantic triggers; [`crate::classify::off::Off`] where none does.
     pub classifier: Arc<dyn TriggerClassifier>,
     /// The tools.
     pub tools: Arc<Registry>,

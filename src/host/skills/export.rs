@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::host::text::one_line;
-use crate::lang::outline::Outline;
-use crate::lang::program::{Mode, Playbook, Program, Step, TriggerKind};
-use crate::lang::source::skill::FILE_NAME;
-use crate::span::FileId;
+use playhouse_lang::outline::Outline;
+use playhouse_lang::program::{Mode, Playbook, Program, Step, TriggerKind};
+use playhouse_lang::source::skill::FILE_NAME;
+use playhouse_lang::span::FileId;
+
+use crate::text::one_line;
 
 /// Where the playbooks stand that it calls.
 const REFERENCES: &str = "references";

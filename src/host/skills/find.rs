@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use crate::lang::source::skill::{FILE_NAME, Skill};
-use crate::span::FileId;
+use playhouse_lang::source::skill::{FILE_NAME, Skill};
+use playhouse_lang::span::FileId;
 
 /// What has a folder `skills`, in each folder of a project and in a person's.
 const PROGRAMS: [&str; 8] = [".playhouse", ".agents", ".claude", ".github", ".codex", ".gemini", ".opencode", ".goose"];

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::Diagnostic;
-use crate::host::skills::commands::{Command, commands, network_words};
-use crate::host::walk::files_below;
-use crate::lang::called_skills;
-use crate::lang::kind;
-use crate::lang::outline::Outline;
-use crate::lang::source::skill::{FILE_NAME, Skill};
-use crate::span::{Sources, Span};
+use playhouse_lang::called_skills;
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::kind;
+use playhouse_lang::outline::Outline;
+use playhouse_lang::source::skill::{FILE_NAME, Skill};
+use playhouse_lang::span::{Sources, Span};
+
+use crate::skills::commands::{Command, commands, network_words};
+use crate::walk::files_below;
 
 /// Where a skill keeps what is run.
 const SCRIPTS: &str = "scripts";

@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::host::skills::find::{Found, FoundSkill, Places};
-use crate::host::skills::trust::{Standing, TrustFile, Trusted};
-use crate::lang::source::skill::FILE_NAME;
-use crate::lang::spelling::nearest;
+use playhouse_lang::source::skill::FILE_NAME;
+use playhouse_lang::spelling::nearest;
+
+use crate::skills::find::{Found, FoundSkill, Places};
+use crate::skills::trust::{Standing, TrustFile, Trusted};
 
 /// What is known of skills before a program is loaded. Cheap to clone; the clones look once.
 #[derive(Clone, Debug, Default)]

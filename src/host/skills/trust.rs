@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::host::journal::private::make_folder_of;
-use crate::host::text::hex;
+use crate::journal::private::make_folder_of;
+use crate::text::hex;
 
 /// The file with what is trusted, in the folder where programs keep their state.
 const FILE: &str = "playhouse/trusted-skills.json";

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-pub use crate::host::component::Fault as ArgumentFault;
-use crate::host::resource::Resource;
-use crate::lang::program::{Parameter, Signature, Type, TypeKind};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+pub use crate::component::Fault as ArgumentFault;
+use playhouse_lang::program::{Parameter, Signature, Type, TypeKind};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
+
+use crate::resource::Resource;
 
 /// A parameter; one without a default must be given.
 pub(crate) fn parameter(name: &str, ty: impl Into<Type>, default: Option<Value>, description: &str) -> Parameter {

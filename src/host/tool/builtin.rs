@@ -3,22 +3,23 @@
 
 use std::sync::Arc;
 
-use crate::host::clock::{Clock, iso_text};
-use crate::host::directory::WorkingDirectory;
-use crate::host::resource::documents::Documents;
-use crate::host::tool::arguments::tool;
-use crate::host::tool::generate::LlmGenerate;
-use crate::host::tool::registry::{AddToolError, Registry};
-use crate::host::tool::retrieval::Retrieval;
-use crate::host::tool::workspace::command::{Commands, RunCommand};
-use crate::host::tool::workspace::skill_file::ReadSkillFile;
-use crate::host::tool::workspace::{FileTool, Work};
-use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::TypeKind;
-use crate::lang::program::permits::{READ_SKILL_FILE, RUN_COMMAND};
-use crate::value::{Map, Value};
-use crate::vm::plan::LLM_GENERATE;
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use playhouse_lang::program::TypeKind;
+use playhouse_lang::program::permits::{READ_SKILL_FILE, RUN_COMMAND};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::plan::LLM_GENERATE;
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
+
+use crate::clock::{Clock, iso_text};
+use crate::directory::WorkingDirectory;
+use crate::resource::documents::Documents;
+use crate::tool::arguments::tool;
+use crate::tool::generate::LlmGenerate;
+use crate::tool::registry::{AddToolError, Registry};
+use crate::tool::retrieval::Retrieval;
+use crate::tool::workspace::command::{Commands, RunCommand};
+use crate::tool::workspace::skill_file::ReadSkillFile;
+use crate::tool::workspace::{FileTool, Work};
+use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// Makes a built-in tool.
 type Make = fn(&Ground<'_>) -> Arc<dyn Tool>;

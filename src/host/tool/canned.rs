@@ -17,15 +17,15 @@ use std::time::Duration;
 
 use cap_std::fs::{Dir, OpenOptions};
 use indexmap::IndexMap;
+use playhouse_lang::program::{Signature, Type};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{CallId, EffectClass, StartCall, ToolSignature};
 use serde::Deserialize;
 
-use crate::host::directory::WorkingDirectory;
-use crate::host::journal::wire::{EffectWire, TypeWire, present};
-use crate::host::tool::arguments::parameter;
-use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Signature, Type};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{CallId, EffectClass, StartCall, ToolSignature};
+use crate::directory::WorkingDirectory;
+use crate::journal::wire::{EffectWire, TypeWire, present};
+use crate::tool::arguments::parameter;
+use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// Why a file of canned tools cannot be used.
 #[derive(Debug, thiserror::Error)]

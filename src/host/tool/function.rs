@@ -2,13 +2,13 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use playhouse_lang::program::{Signature, Type};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{Approval, EffectClass, ToolSignature};
 use serde::Serialize;
 
-use crate::host::tool::arguments::parameter;
-use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Signature, Type};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{Approval, EffectClass, ToolSignature};
+use crate::tool::arguments::parameter;
+use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// What answers calls: arguments in, what came of it out.
 type Answer = Box<dyn Fn(Map) -> BoxFuture<'static, ToolOutcome> + Send + Sync>;

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use crate::host::llm::answer::{Retries, ask, request};
-use crate::host::llm::{Llm, LlmRequest};
-use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Type, TypeKind};
-use crate::value::{Map, Value};
-use crate::vm::plan::{LLM_GENERATE, MEMBERS};
-use crate::vm::protocol::{EffectClass, StartCall, ToolSignature};
+use playhouse_lang::program::{Type, TypeKind};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::plan::{LLM_GENERATE, MEMBERS};
+use playhouse_vm::protocol::{EffectClass, StartCall, ToolSignature};
+
+use crate::llm::answer::{Retries, ask, request};
+use crate::llm::{Llm, LlmRequest};
+use crate::tool::arguments::{parameter, tool};
+use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// Asks the model of the session that calls, and gives its reply as text.
 pub struct LlmGenerate;

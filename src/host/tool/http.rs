@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::program::{Type, TypeKind};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use crate::host::resource::http::{Http, HttpError, HttpRequest};
-use crate::host::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
-use crate::host::tool::registry::{AddToolError, Registry};
-use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Type, TypeKind};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use crate::resource::http::{Http, HttpError, HttpRequest};
+use crate::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
+use crate::tool::registry::{AddToolError, Registry};
+use crate::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// Headers that belong to the connection, to its other end or to the call's key, never to a caller.
 const FORBIDDEN: [&str; 15] = [

@@ -38,18 +38,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EndedCall, StartCall, ToolSignature, Usage};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::host::llm::Llm;
-use crate::host::otel::context::TraceParent;
-use crate::host::secrets::Secrets;
-use crate::host::tool::arguments::check_arguments;
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EndedCall, StartCall, ToolSignature, Usage};
+use crate::llm::Llm;
+use crate::otel::context::TraceParent;
+use crate::secrets::Secrets;
+use crate::tool::arguments::check_arguments;
 
-pub use crate::host::tool::arguments::ArgumentFault;
+pub use crate::tool::arguments::ArgumentFault;
 
 /// What a call is given besides its arguments.
 #[derive(Clone, Debug)]

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::program::{ToolList, fits};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::Origin;
+use playhouse_vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-pub use crate::host::component::Approval as ApprovalPolicy;
-use crate::host::keys::{count, of_kind, seconds, texts_of};
-use crate::lang::program::{ToolList, fits};
-use crate::value::{Map, Value};
-use crate::vm::protocol::Origin;
-use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
+pub use crate::component::Approval as ApprovalPolicy;
+use crate::keys::{count, of_kind, seconds, texts_of};
 
 /// What is decided about tools of one name, or of all names with one beginning. What is not set is as the tool says.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

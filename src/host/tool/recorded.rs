@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use playhouse_lang::value::Map;
+use playhouse_vm::protocol::{CallOutcome, EndedCall, StartCall, ToolSignature, Usage};
 use tokio::time::Instant;
 
-use crate::host::cassette::entry::Outcome;
-use crate::host::cassette::take::{Answer, Ended, PATIENCE, Take, Ticket, result_name};
-use crate::host::tool::{BegunCall, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::value::Map;
-use crate::vm::protocol::{CallOutcome, EndedCall, StartCall, ToolSignature, Usage};
+use crate::cassette::entry::Outcome;
+use crate::cassette::take::{Answer, Ended, PATIENCE, Take, Ticket, result_name};
+use crate::tool::{BegunCall, CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// A tool of which nothing but its signature is there: its calls are answered from a cassette.
 pub(super) struct Absent(pub(super) ToolSignature);

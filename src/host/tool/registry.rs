@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use indexmap::IndexMap;
+use playhouse_lang::Fields;
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{CallOutcome, EffectClass, EndedCall, StartCall, ToolSignature};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::host::cassette::take::Take;
-use crate::host::llm::Llm;
-use crate::host::otel::context::TraceParent;
-use crate::host::secrets::Secrets;
-use crate::host::text::panic_text;
-use crate::host::tool::arguments::describe_faults;
-use crate::host::tool::policy::Policies;
-use crate::host::tool::recorded;
-use crate::host::tool::{ArgumentFault, BegunCall, CallContext, Tool, ToolOutcome};
-use crate::lang::Fields;
-use crate::value::{Map, Value};
-use crate::vm::protocol::{CallOutcome, EffectClass, EndedCall, StartCall, ToolSignature};
+use crate::cassette::take::Take;
+use crate::llm::Llm;
+use crate::otel::context::TraceParent;
+use crate::secrets::Secrets;
+use crate::text::panic_text;
+use crate::tool::arguments::describe_faults;
+use crate::tool::policy::Policies;
+use crate::tool::recorded;
+use crate::tool::{ArgumentFault, BegunCall, CallContext, Tool, ToolOutcome};
 
 /// News of a running call that may wait to be read; what does not fit is dropped.
 const PROGRESS: usize = 8;

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::program::{Type, TypeKind};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
 use strum::VariantArray as _;
 
-use crate::host::resource::documents::Documents;
-use crate::host::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
-use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Type, TypeKind};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use crate::resource::documents::Documents;
+use crate::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
+use crate::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// Chunks that a search gives if nobody says how many.
 const TOP: i64 = 8;

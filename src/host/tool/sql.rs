@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host::resource::sql::{Database, SqlError};
-use crate::host::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
-use crate::host::tool::registry::{AddToolError, Registry};
-use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Type, TypeKind};
-use crate::value::{Map, Value};
-use crate::vm::protocol::Origin;
-use crate::vm::protocol::{EffectClass, ParameterRule, ToolSignature};
+use playhouse_lang::program::{Type, TypeKind};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::Origin;
+use playhouse_vm::protocol::{EffectClass, ParameterRule, ToolSignature};
+
+use crate::resource::sql::{Database, SqlError};
+use crate::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
+use crate::tool::registry::{AddToolError, Registry};
+use crate::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// The name of the tool.
 pub const SQL_QUERY: &str = "SqlQuery";

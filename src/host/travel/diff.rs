@@ -6,14 +6,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::replay::error::SessionError;
-use crate::host::travel::point::Point;
-use crate::host::travel::steps::{Step, steps};
-use crate::host::travel::timeline::Timeline;
-use crate::value::Value;
-use crate::vm::protocol::Tracked;
-use crate::vm::protocol::view::View;
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::Tracked;
+use playhouse_vm::protocol::view::View;
+
+use crate::events::{PublicBody, PublicEvent};
+use crate::replay::error::SessionError;
+use crate::travel::point::Point;
+use crate::travel::steps::{Step, steps};
+use crate::travel::timeline::Timeline;
 
 /// How two sessions differ: of each pair the first is the first session's.
 #[derive(Clone, Debug)]

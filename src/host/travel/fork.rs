@@ -7,15 +7,16 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::record::{EndWire, Record, RecordBody};
-use crate::host::journal::secrets;
-use crate::host::journal::wire::ForkedFrom;
-use crate::host::replay::error::SessionError;
-use crate::host::replay::{Follower, Outstanding, Stop};
-use crate::host::travel::point::Point;
-use crate::host::travel::timeline::{Moment, Timeline};
-use crate::value::Value;
-use crate::vm::protocol::{CallId, Close, FrameId, Outcome, QuestionId, Timestamp, TurnId};
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::{CallId, Close, FrameId, Outcome, QuestionId, Timestamp, TurnId};
+
+use crate::journal::record::{EndWire, Record, RecordBody};
+use crate::journal::secrets;
+use crate::journal::wire::ForkedFrom;
+use crate::replay::error::SessionError;
+use crate::replay::{Follower, Outstanding, Stop};
+use crate::travel::point::Point;
+use crate::travel::timeline::{Moment, Timeline};
 
 /// What is different in a fork from its point on.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +41,7 @@ pub struct Edit {
 /// The records of a new session.
 #[derive(Clone, Debug)]
 pub struct Fork {
-    /// All of them: what a journal is to hold that [`crate::host::session::Session::resume`] goes on with.
+    /// All of them: what a journal is to hold that [`crate::session::Session::resume`] goes on with.
     pub records: Vec<Record>,
     /// So many of them lie before the fork: the original's, and the changes. The others are answers to what had been
     /// asked for. Whoever wants to stand at the fork before they arrive writes only these at first.

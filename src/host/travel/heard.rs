@@ -3,22 +3,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::cassette::entry::Reply;
-use crate::host::cassette::order::{Speaker, Step};
-use crate::host::cassette::take::{Take, Ticket, result_name};
-use crate::host::classify::TriggerClassifier;
-use crate::host::journal::record::Record;
-use crate::host::llm::{Llm, LlmRequest, Purpose, TurnAsData, answer};
-use crate::host::replay::error::SessionError;
-use crate::host::replay::told::{Told, tell};
-use crate::host::tool::registry::Registry;
-use crate::lang::program::{Program, TriggerId};
-use crate::value::Value;
-use crate::vm::protocol::{
+use playhouse_lang::program::{Program, TriggerId};
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::{
     CallId, CallKind, CallOutcome, Effect, Event, Finish, Progress, Question, QuestionId, ReplyEnd, StartCall,
     StartTurn, Timestamp, TurnId, Usage, Verdict,
 };
-use crate::vm::reply::agent_schema;
+use playhouse_vm::reply::agent_schema;
+
+use crate::cassette::entry::Reply;
+use crate::cassette::order::{Speaker, Step};
+use crate::cassette::take::{Take, Ticket, result_name};
+use crate::classify::TriggerClassifier;
+use crate::journal::record::Record;
+use crate::llm::{Llm, LlmRequest, Purpose, TurnAsData, answer};
+use crate::replay::error::SessionError;
+use crate::replay::told::{Told, tell};
+use crate::tool::registry::Registry;
 
 /// Who was asked: what is there of them tells what they are, and that they are recorded.
 pub struct Cast<'a> {

@@ -16,11 +16,11 @@ mod steps;
 
 mod timeline;
 
-pub use crate::host::frames::words_of;
-pub(crate) use crate::host::travel::diff::is_same;
-pub use crate::host::travel::diff::{Difference, VariableDifference, diff};
-pub use crate::host::travel::fork::{Changes, Edit, Fork, can_go_on, fork};
-pub use crate::host::travel::point::{At, Point, PointFault};
-pub use crate::host::travel::run::Run;
-pub use crate::host::travel::steps::{Retelling, Step, history, steps, whole_history};
-pub use crate::host::travel::timeline::{Moment, Timeline};
+pub use crate::frames::words_of;
+pub(crate) use crate::travel::diff::is_same;
+pub use crate::travel::diff::{Difference, VariableDifference, diff};
+pub use crate::travel::fork::{Changes, Edit, Fork, can_go_on, fork};
+pub use crate::travel::point::{At, Point, PointFault};
+pub use crate::travel::run::Run;
+pub use crate::travel::steps::{Retelling, Step, history, steps, whole_history};
+pub use crate::travel::timeline::{Moment, Timeline};

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::host::events::PublicEvent;
-use crate::host::journal::record::Record;
-use crate::host::program::ProgramCache;
-use crate::host::replay::begun_of;
-use crate::host::replay::error::SessionError;
-use crate::host::secrets::MASK;
-use crate::host::travel::point::Point;
-use crate::host::travel::steps::whole;
-use crate::lang::program::Program;
-use crate::value::{Map, Value};
+use playhouse_lang::program::Program;
+use playhouse_lang::value::{Map, Value};
+
+use crate::events::PublicEvent;
+use crate::journal::record::Record;
+use crate::program::ProgramCache;
+use crate::replay::begun_of;
+use crate::replay::error::SessionError;
+use crate::secrets::MASK;
+use crate::travel::point::Point;
+use crate::travel::steps::whole;
 
 /// What one session did. Of one that is stored, each event has its point; of one that was listened to, none has.
 #[derive(Clone, Debug)]

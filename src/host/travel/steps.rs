@@ -3,17 +3,18 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::host::events::make::EventMaker;
-use crate::host::events::{Mark, PublicEvent};
-use crate::host::frames::words_of;
-use crate::host::journal::record::{Begun, Record};
-use crate::host::program::ProgramCache;
-use crate::host::replay::error::SessionError;
-use crate::host::replay::{Follower, Stop, begun_of};
-use crate::host::travel::point::Point;
-use crate::host::travel::timeline::{Timeline, misnumbered};
-use crate::lang::program::Program;
-use crate::vm::protocol::Progress;
+use playhouse_lang::program::Program;
+use playhouse_vm::protocol::Progress;
+
+use crate::events::make::EventMaker;
+use crate::events::{Mark, PublicEvent};
+use crate::frames::words_of;
+use crate::journal::record::{Begun, Record};
+use crate::program::ProgramCache;
+use crate::replay::error::SessionError;
+use crate::replay::{Follower, Stop, begun_of};
+use crate::travel::point::Point;
+use crate::travel::timeline::{Timeline, misnumbered};
 
 /// Something that watchers are told of.
 #[derive(Clone, Debug)]

@@ -7,13 +7,14 @@
 
 use std::ops::ControlFlow;
 
-use crate::host::events::Mark;
-use crate::host::journal::record::{Begun, Record, RecordBody};
-use crate::host::replay::error::SessionError;
-use crate::host::replay::{Advanced, Follower, Stop, begun_of};
-use crate::host::travel::point::{At, Point};
-use crate::vm::Machine;
-use crate::vm::protocol::{Progress, Timestamp};
+use playhouse_vm::Machine;
+use playhouse_vm::protocol::{Progress, Timestamp};
+
+use crate::events::Mark;
+use crate::journal::record::{Begun, Record, RecordBody};
+use crate::replay::error::SessionError;
+use crate::replay::{Advanced, Follower, Stop, begun_of};
+use crate::travel::point::{At, Point};
 
 /// The work between two keyframes at first. A move of the machine and the handling of a record are one unit each:
 /// some microseconds, so that this much takes a millisecond or two.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FOUNDATIONS, Source, expect_none, package_of, sources, starts_with_path};
+use super::{FOUNDATIONS, Source, expect_none, is_pure, sources, starts_with_path};
 
-/// How many folders and Rust files a folder of the packages holds at most.
+/// How many folders and Rust files a folder of the pure layers holds at most.
 const MAX_ENTRIES: usize = 15;
 
 /// How many modules of a layer may be in circles of imports.
@@ -71,18 +71,17 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
 /// Rooms in one line that may use each other, as long as their modules stand in no circle.
 const TOGETHER: [&str; 2] = ["http", "mcp"];
 
-/// Folders of the packages that hold too much.
+/// Folders of the pure layers that hold too much.
 fn folder_offences(sources: &[Source]) -> Vec<String> {
     let mut entries: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for source in sources.iter().filter(|source| source.is_rust() && package_of(&source.path).is_some()) {
+    for source in sources.iter().filter(|source| source.is_rust() && is_pure(&source.path)) {
         let mut path = &*source.path;
         while let Some((folder, _)) = path.rsplit_once('/') {
             entries.entry(folder).or_default().insert(path);
             path = folder;
         }
     }
-    let full =
-        entries.iter().filter(|(folder, held)| package_of(&format!("{folder}/")).is_some() && held.len() > MAX_ENTRIES);
+    let full = entries.iter().filter(|(folder, held)| is_pure(&format!("{folder}/")) && held.len() > MAX_ENTRIES);
     full.map(|(folder, held)| format!("{folder}: holds {}, more than {MAX_ENTRIES}", held.len())).collect()
 }
 
@@ -271,7 +270,7 @@ fn circles_of_imports_are_found() {
         Source::new("src/host/llm/mod.rs", "mod wire;\npub use wire::Chunk;"),
         Source::new("src/host/llm/wire.rs", "use super::Llm;"),
         Source::new("src/host/tool/mod.rs", "pub use self::call::Call;"),
-        Source::new("src/host/tool/call.rs", "use crate::host::tool::Tool;"),
+        Source::new("src/host/tool/call.rs", "use crate::tool::Tool;"),
     ];
     assert_eq!(modules_in_circles(&family, "host").len(), 4);
 }
@@ -287,11 +286,11 @@ fn offences_against_rooms_and_folders_are_found() {
     let offences = room_offences(&sources);
     assert_eq!(offences.len(), 3, "{offences:#?}");
     let host = [
-        Source::new("src/host/mod.rs", "pub mod llm;"),
+        Source::new("src/host/lib.rs", "pub mod llm;"),
         Source::new("src/host/clock.rs", ""),
-        Source::new("src/host/llm/mod.rs", "use crate::host::clock::Clock;\nuse crate::host::tool::Tool;"),
-        Source::new("src/host/tool/mod.rs", "use crate::host::llm::Llm;"),
-        Source::new("src/host/text.rs", "use crate::host::clock::Clock;"),
+        Source::new("src/host/llm/mod.rs", "use crate::clock::Clock;\nuse crate::tool::Tool;"),
+        Source::new("src/host/tool/mod.rs", "use crate::llm::Llm;"),
+        Source::new("src/host/text.rs", "use crate::clock::Clock;"),
     ];
     let offences = room_offences(&host);
     assert_eq!(

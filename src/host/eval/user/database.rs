@@ -3,23 +3,23 @@
 
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
-
-use crate::diagnostic::Diagnostic;
-use crate::diagnostic::wording::meant_or;
-use crate::host::checks::{Breach, Verdict, Verified};
-use crate::host::launch::Opened;
-use crate::host::text::shorten;
-use crate::host::tool::registry::Registry;
-use crate::lang::files::case_file::call::{ExpectedCall, ExpectedResult};
-use crate::lang::files::case_file::item::json_or_text;
-use crate::lang::files::user_file::{DatabaseCheck, DatabaseKind, Lookup};
-use crate::lang::program::{AgentId, PlaybookId, TypeKind};
-use crate::lang::spelling::nearest;
-use crate::value::{Map, Value};
-use crate::vm::protocol::{
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::diagnostic::wording::meant_or;
+use playhouse_lang::files::case_file::call::{ExpectedCall, ExpectedResult};
+use playhouse_lang::files::case_file::item::json_or_text;
+use playhouse_lang::files::user_file::{DatabaseCheck, DatabaseKind, Lookup};
+use playhouse_lang::program::{AgentId, PlaybookId, TypeKind};
+use playhouse_lang::spelling::nearest;
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{
     CallId, CallKind, CallOutcome, EffectClass, FrameId, Location, Origin, Place, StartCall, Tracked,
 };
+use tokio_util::sync::CancellationToken;
+
+use crate::checks::{Breach, Verdict, Verified};
+use crate::launch::Opened;
+use crate::text::shorten;
+use crate::tool::registry::Registry;
 
 /// What people call these checks.
 pub const DATABASE: &str = "Database";

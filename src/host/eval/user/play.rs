@@ -4,26 +4,27 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::diagnostic::Diagnostic;
+use playhouse_lang::evaluation::checks::{CheckKind, Written};
+use playhouse_lang::files::judge_file::TranscriptLine;
+use playhouse_lang::files::user_file::{Limit, UserFile};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::Usage;
+
 use super::database::{check_tools, look};
 use super::speaker::{Done, Spoken, invented, speak};
-use crate::diagnostic::Diagnostic;
-use crate::host::checks::{Checks, ReadSchema, Verdict, Verified, verify};
-use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::journal::memory::MemoryJournal;
-use crate::host::judge::Judge;
-use crate::host::judge::transcript::Transcript;
-use crate::host::launch::{Launch, LaunchError, Opened, Source, StartOptions, inventory};
-use crate::host::llm::answer::NoAnswer;
-use crate::host::llm::{Llm, ModelKind};
-use crate::host::patterns::{Polarity, answer};
-use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription, Wanted};
-use crate::host::summary::Summary;
-use crate::host::travel::Run;
-use crate::lang::evaluation::checks::{CheckKind, Written};
-use crate::lang::files::judge_file::TranscriptLine;
-use crate::lang::files::user_file::{Limit, UserFile};
-use crate::value::{Map, Value};
-use crate::vm::protocol::Usage;
+use crate::checks::{Checks, ReadSchema, Verdict, Verified, verify};
+use crate::events::{PublicBody, PublicEvent};
+use crate::journal::memory::MemoryJournal;
+use crate::judge::Judge;
+use crate::judge::transcript::Transcript;
+use crate::launch::{Launch, LaunchError, Opened, Source, StartOptions, inventory};
+use crate::llm::answer::NoAnswer;
+use crate::llm::{Llm, ModelKind};
+use crate::patterns::{Polarity, answer};
+use crate::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription, Wanted};
+use crate::summary::Summary;
+use crate::travel::Run;
 
 /// The id of every played session.
 const SESSION: &str = "user";

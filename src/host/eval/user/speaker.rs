@@ -3,16 +3,16 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use playhouse_lang::files::user_file::Person;
+use playhouse_vm::protocol::Usage;
 use regex::Regex;
 use serde::Deserialize;
 
-use crate::host::judge::prompt::user_messages;
-use crate::host::judge::transcript::Transcript;
-use crate::host::llm::answer::{NoAnswer, ask_twice, last_object};
-use crate::host::llm::{Llm, LlmRequest, Purpose};
-use crate::host::patterns::{Thing, forms};
-use crate::lang::files::user_file::Person;
-use crate::vm::protocol::Usage;
+use crate::judge::prompt::user_messages;
+use crate::judge::transcript::Transcript;
+use crate::llm::answer::{NoAnswer, ask_twice, last_object};
+use crate::llm::{Llm, LlmRequest, Purpose};
+use crate::patterns::{Thing, forms};
 
 /// Why a person wants nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::Display)]

@@ -9,13 +9,13 @@ use futures_util::FutureExt;
 use futures_util::future::{self, Either};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use crate::host::journal::blocking::blocking;
-use crate::host::journal::file::read;
-use crate::host::journal::lease::Lease;
-use crate::host::journal::private::{make_folder_of, sync_folder_of};
-use crate::host::journal::record::Record;
-use crate::host::journal::tail::Run;
-use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream, secrets};
+use crate::journal::blocking::blocking;
+use crate::journal::file::read;
+use crate::journal::lease::Lease;
+use crate::journal::private::{make_folder_of, sync_folder_of};
+use crate::journal::record::Record;
+use crate::journal::tail::Run;
+use crate::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream, secrets};
 
 /// Room for lines that is kept from one piece of a reply to the next, in bytes: an idle session must not cost more.
 const KEPT_ROOM: usize = 256;

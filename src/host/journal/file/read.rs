@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::host::journal::error::check_format;
-use crate::host::journal::record::{ChunkText, Record, RecordBody};
-use crate::host::journal::tail::next_piece;
-use crate::host::journal::{JournalError, JournalErrorKind};
+use crate::journal::error::check_format;
+use crate::journal::record::{ChunkText, Record, RecordBody};
+use crate::journal::tail::next_piece;
+use crate::journal::{JournalError, JournalErrorKind};
 
 /// What a file holds.
 #[derive(Debug)]

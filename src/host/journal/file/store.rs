@@ -8,11 +8,11 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
 
-use crate::host::journal::blocking::blocking;
-use crate::host::journal::file::journal::{self, FileJournal};
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::journal::store::{Listed, Store, check_session_id};
-use crate::host::journal::{Journal, JournalError, JournalErrorKind, RecordStream};
+use crate::journal::blocking::blocking;
+use crate::journal::file::journal::{self, FileJournal};
+use crate::journal::record::{Record, RecordBody};
+use crate::journal::store::{Listed, Store, check_session_id};
+use crate::journal::{Journal, JournalError, JournalErrorKind, RecordStream};
 
 /// Journals in files.
 #[derive(Debug)]

@@ -7,14 +7,14 @@ use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
 use futures_util::stream::{self, StreamExt};
 
-use crate::host::journal::store::{Listed, Store};
-use crate::host::journal::{Journal, JournalError, JournalErrorKind, RecordStream};
+use crate::journal::store::{Listed, Store};
+use crate::journal::{Journal, JournalError, JournalErrorKind, RecordStream};
 
 /// A store that cannot be opened.
 struct Absent(PathBuf);
 
 /// The store at a path.
-pub(in crate::host::journal) fn at(path: &Path) -> Arc<dyn Store> {
+pub(in crate::journal) fn at(path: &Path) -> Arc<dyn Store> {
     Arc::new(Absent(path.to_owned()))
 }
 

@@ -8,14 +8,14 @@ use futures_util::future::{self, BoxFuture, Either};
 use futures_util::stream::{self, StreamExt};
 use serde::Serialize;
 
-use crate::host::journal::blocking::blocking;
-use crate::host::journal::lease::Lease;
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::journal::sqlite::schema::lease_path;
-use crate::host::journal::sqlite::writer::{Beginning, Row, Wanted, Writer};
-use crate::host::journal::sqlite::{read, schema};
-use crate::host::journal::tail::Run;
-use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream, secrets};
+use crate::journal::blocking::blocking;
+use crate::journal::lease::Lease;
+use crate::journal::record::{Record, RecordBody};
+use crate::journal::sqlite::schema::lease_path;
+use crate::journal::sqlite::writer::{Beginning, Row, Wanted, Writer};
+use crate::journal::sqlite::{read, schema};
+use crate::journal::tail::Run;
+use crate::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream, secrets};
 
 /// The journal of one session. It is leased as long as this lives.
 struct SqliteJournal {

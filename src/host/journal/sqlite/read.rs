@@ -8,12 +8,12 @@ use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use crate::host::journal::blocking::blocking;
-use crate::host::journal::error::check_format;
-use crate::host::journal::record::{ChunkText, Record, RecordBody};
-use crate::host::journal::sqlite::schema::{self, fault};
-use crate::host::journal::tail::next_piece;
-use crate::host::journal::{JournalError, JournalErrorKind, RecordStream, secrets};
+use crate::journal::blocking::blocking;
+use crate::journal::error::check_format;
+use crate::journal::record::{ChunkText, Record, RecordBody};
+use crate::journal::sqlite::schema::{self, fault};
+use crate::journal::tail::next_piece;
+use crate::journal::{JournalError, JournalErrorKind, RecordStream, secrets};
 
 /// What a store holds of a session.
 pub(super) struct Found {

@@ -11,11 +11,11 @@ use std::sync::{Mutex, PoisonError};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use crate::host::journal::lease::Lease;
-use crate::host::journal::private::{make_folder_of, private, sync_folder_of};
-use crate::host::journal::sqlite::patience::{BUSY, patiently};
-use crate::host::journal::store::check_session_id;
-use crate::host::journal::{JournalError, JournalErrorKind};
+use crate::journal::lease::Lease;
+use crate::journal::private::{make_folder_of, private, sync_folder_of};
+use crate::journal::sqlite::patience::{BUSY, patiently};
+use crate::journal::store::check_session_id;
+use crate::journal::{JournalError, JournalErrorKind};
 
 /// What stands in the header of a store (`play`), so that no other database is taken for one.
 pub(super) const APPLICATION_ID: i32 = 0x706c_6179;

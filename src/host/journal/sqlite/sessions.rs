@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
+use playhouse_vm::protocol::Timestamp;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use crate::host::journal::blocking::blocking;
-use crate::host::journal::lease::Lease;
-use crate::host::journal::sqlite::patience::patiently;
-use crate::host::journal::sqlite::schema::{self, fault, lease_path};
-use crate::host::journal::sqlite::{journal, read};
-use crate::host::journal::store::{Found, Known, Listed, Standing, Store, check_session_id};
-use crate::host::journal::{Journal, JournalError, RecordStream};
-use crate::vm::protocol::Timestamp;
+use crate::journal::blocking::blocking;
+use crate::journal::lease::Lease;
+use crate::journal::sqlite::patience::patiently;
+use crate::journal::sqlite::schema::{self, fault, lease_path};
+use crate::journal::sqlite::{journal, read};
+use crate::journal::store::{Found, Known, Listed, Standing, Store, check_session_id};
+use crate::journal::{Journal, JournalError, RecordStream};
 
 /// What finds out how sessions stand: another version may find otherwise.
 const BY: &str = env!("CARGO_PKG_VERSION");
@@ -28,7 +28,7 @@ struct Sqlite {
 }
 
 /// The store at a path.
-pub(in crate::host::journal) fn at(path: &Path) -> Arc<dyn Store> {
+pub(in crate::journal) fn at(path: &Path) -> Arc<dyn Store> {
     Arc::new(Sqlite { path: path.to_owned(), held: Arc::default() })
 }
 

@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
-use crate::host::journal::sqlite::patience::patiently;
-use crate::host::journal::sqlite::schema::{MAX_LOG_PAGES, fault};
-use crate::host::journal::{Durability, JournalError, JournalErrorKind};
+use crate::journal::sqlite::patience::patiently;
+use crate::journal::sqlite::schema::{MAX_LOG_PAGES, fault};
+use crate::journal::{Durability, JournalError, JournalErrorKind};
 
 /// So many sessions share a transaction at most: whoever comes first shall not wait for all.
 const GROUP: usize = 256;

@@ -1,8 +1,9 @@
 //! Answers: a value of the kind that is wanted, out of what the user wrote. What is not there is never made up.
 
-use crate::host::patterns::{Polarity, Thing, answer, places};
-use crate::lang::program::Type;
-use crate::value::Value;
+use playhouse_lang::program::Type;
+use playhouse_lang::value::Value;
+
+use crate::patterns::{Polarity, Thing, answer, places};
 
 use super::dates;
 use super::english::{bare, strip_any, words};

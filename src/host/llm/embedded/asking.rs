@@ -1,11 +1,10 @@
 //! Lines that ask: one variable after the other, and again where an answer does not fit.
 
+use playhouse_lang::expr::{BinaryOperator, ExprKind};
+use playhouse_lang::program::flow_graph::Node;
+use playhouse_lang::program::{Step, StepKind, Target, Type};
+use playhouse_lang::value::{Reference, Value};
 use serde_json::json;
-
-use crate::lang::expr::{BinaryOperator, ExprKind};
-use crate::lang::program::flow_graph::Node;
-use crate::lang::program::{Step, StepKind, Target, Type};
-use crate::value::{Reference, Value};
 
 use super::answer::{self, Found};
 use super::english::{bare, find_any, mentions, name_words};

@@ -1,8 +1,8 @@
 //! Values for variables: expressions, and what the user's last words hold.
 
-use crate::lang::expr::Expr;
-use crate::lang::program::{Step, Target, Type};
-use crate::value::Value;
+use playhouse_lang::expr::Expr;
+use playhouse_lang::program::{Step, Target, Type};
+use playhouse_lang::value::Value;
 
 use super::answer;
 use super::english::{name_words, strip_any, without_end};

@@ -1,10 +1,9 @@
 //! Calls in words: each argument from a variable that is there, from its default, else from the user.
 
+use playhouse_lang::program::flow_graph::Node;
+use playhouse_lang::program::{Argument, CallSite, Parameter, Signature, Step, StepKind};
+use playhouse_lang::value::Reference;
 use serde_json::json;
-
-use crate::lang::program::flow_graph::Node;
-use crate::lang::program::{Argument, CallSite, Parameter, Signature, Step, StepKind};
-use crate::value::Reference;
 
 use super::english::mentions;
 use super::executor::{Executor, Next};

@@ -1,9 +1,9 @@
 //! Days in what people write. Nobody here knows what day it is: "tomorrow" stays a word.
 
 use jiff::civil::Date;
+use playhouse_lang::value::MONTHS;
 
-use crate::host::patterns::{Thing, places};
-use crate::value::MONTHS;
+use crate::patterns::{Thing, places};
 
 use super::english::words;
 

@@ -1,6 +1,6 @@
 //! What the executor has written in this chat session: its only memory. The prompt itself is never read.
 
-use crate::vm::protocol::{ChatMessage, Role};
+use playhouse_vm::protocol::{ChatMessage, Role};
 
 /// How the mark of a loop's round begins.
 pub(super) const ROUND: &str = "round ";

@@ -1,8 +1,8 @@
 //! Small questions asked of English text, and pronouns turned round: a line speaks *of* the user, what is said
 //! speaks *to* them.
 
-use crate::lang::expr::scan_reference;
-use crate::value::Reference;
+use playhouse_lang::expr::scan_reference;
+use playhouse_lang::value::Reference;
 
 /// A piece of a text; all pieces together are the text.
 #[derive(Clone, Debug, PartialEq)]

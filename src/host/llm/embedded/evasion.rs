@@ -1,6 +1,6 @@
 //! Words that are no answer: greetings, refusals, questions back.
 
-use crate::host::patterns::answer;
+use crate::patterns::answer;
 
 use super::english::{bare, find_any, is_one_of, words};
 use super::phrases::Trouble;

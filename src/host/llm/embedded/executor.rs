@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::expr::Expr;
+use playhouse_lang::expr::template::{Part, scan_text};
+use playhouse_lang::program::flow_graph::{EdgeKind, Node};
+use playhouse_lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::{ChatMessage, Finish, ReplyEnd, USER_MESSAGE};
 use serde_json::json;
 
-use crate::host::llm::TurnAsData;
-use crate::lang::expr::Expr;
-use crate::lang::expr::template::{Part, scan_text};
-use crate::lang::program::flow_graph::{EdgeKind, Node};
-use crate::lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
-use crate::value::Value;
-use crate::vm::protocol::{ChatMessage, Finish, ReplyEnd, USER_MESSAGE};
+use crate::llm::TurnAsData;
 
 use super::earlier::{Earlier, OwnLine};
 use super::english::{name_words, one_line, strip, strip_any, without_end};
@@ -347,7 +347,8 @@ impl<'a> Executor<'a> {
 
 /// A value of a type that says that there is none.
 pub(super) fn nothing_of(ty: Type) -> Option<Value> {
-    let nothings = [Value::Null, Value::str(""), Value::list(Vec::new()), Value::map(crate::value::Map::new())];
+    let nothings =
+        [Value::Null, Value::str(""), Value::list(Vec::new()), Value::map(playhouse_lang::value::Map::new())];
     nothings.into_iter().find(|value| ty.accepts(value))
 }
 

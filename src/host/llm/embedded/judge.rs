@@ -1,9 +1,10 @@
 //! Conditions in words, as far as patterns can tell. None: nobody here can judge it.
 
-use crate::host::patterns::words::judge_words;
-use crate::host::patterns::{Thing, gives};
-use crate::value::Value;
-use crate::vm::protocol::{USER_MESSAGE, Update};
+use playhouse_lang::value::Value;
+use playhouse_vm::protocol::{USER_MESSAGE, Update};
+
+use crate::patterns::words::judge_words;
+use crate::patterns::{Thing, gives};
 
 use super::answer::{MAX_READ, yes_or_no};
 use super::english::{find_any, strip_any, strip_user, without_end};

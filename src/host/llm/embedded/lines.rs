@@ -1,9 +1,8 @@
 //! Lines that say something in words, that return, and free text.
 
+use playhouse_lang::program::{Returned, Step, Target, Type};
+use playhouse_lang::value::Value;
 use serde_json::json;
-
-use crate::lang::program::{Returned, Step, Target, Type};
-use crate::value::Value;
 
 use super::english::{mentions, strip, without_end};
 use super::executor::{Executor, Next};

@@ -1,10 +1,9 @@
 //! Loops that are not the interpreter's: their rounds are counted by the marks that the executor writes.
 
+use playhouse_lang::program::flow_graph::EdgeKind;
+use playhouse_lang::program::{Loop, Step, StepId, StepKind};
+use playhouse_lang::value::Value;
 use serde_json::json;
-
-use crate::lang::program::flow_graph::EdgeKind;
-use crate::lang::program::{Loop, Step, StepId, StepKind};
-use crate::value::Value;
 
 use super::earlier::ROUND;
 use super::english::{find, one_line, strip_any};

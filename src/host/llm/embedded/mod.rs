@@ -27,14 +27,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
+use playhouse_lang::program::{Arm, Mode, Playbook, Program, Step, StepKind};
+use playhouse_vm::protocol::{ReplyEnd, Usage};
 use serde_json::json;
 use tokio::task::JoinError;
 
-use crate::host::library::is_library;
-use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, TurnAsData, refused};
-use crate::host::text::first_few;
-use crate::lang::program::{Arm, Mode, Playbook, Program, Step, StepKind};
-use crate::vm::protocol::{ReplyEnd, Usage};
+use crate::library::is_library;
+use crate::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, TurnAsData, refused};
+use crate::text::first_few;
 
 pub use executor::{Written, reply};
 

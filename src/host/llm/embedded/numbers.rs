@@ -1,8 +1,9 @@
 //! Numbers in what people write, in digits and in words.
 
-use crate::host::patterns::{Thing, places};
-use crate::lang::expr::{number_word, read_number};
-use crate::value::Value;
+use playhouse_lang::expr::{number_word, read_number};
+use playhouse_lang::value::Value;
+
+use crate::patterns::{Thing, places};
 
 use super::english::find_any;
 

@@ -1,7 +1,7 @@
 //! Lines that say something in words: greetings, thanks, and facts from the line's own words and from values. Nothing
 //! else is ever told; what is not understood is left out.
 
-use crate::value::{PathStep, Reference, Value};
+use playhouse_lang::value::{PathStep, Reference, Value};
 
 use super::english::{
     Piece, find, is_one_of, mentions, name_words, one_line, pieces, placed, sentence, strip, strip_any, strip_user,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::lang::expr::{Expr, ExprKind, parse};
-use crate::span::FileId;
-use crate::value::{Reference, Value};
-use crate::vm::protocol::{Origin, Tracked};
-use crate::vm::variables::eval::{Lookup, eval};
-use crate::vm::variables::fault::EvalFault;
+use playhouse_lang::expr::{Expr, ExprKind, parse};
+use playhouse_lang::span::FileId;
+use playhouse_lang::value::{Reference, Value};
+use playhouse_vm::protocol::{Origin, Tracked};
+use playhouse_vm::variables::eval::{Lookup, eval};
+use playhouse_vm::variables::fault::EvalFault;
 
 use super::english::{unquoted, without_end};
 use super::wording::{Values, literal_json};

@@ -1,7 +1,7 @@
 //! What a line that asks wants to know: how it is asked, and what kind of answer fits. The line's own words are said;
 //! they are made no sentence of.
 
-use crate::lang::program::{Target, Type, TypeKind};
+use playhouse_lang::program::{Target, Type, TypeKind};
 
 use super::dates::date;
 use super::english::{

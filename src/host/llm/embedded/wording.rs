@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::lang::expr::{continues_name, scan_name};
-use crate::value::{PathStep, Reference, Value};
+use playhouse_lang::expr::{continues_name, scan_name};
+use playhouse_lang::value::{PathStep, Reference, Value};
 
 use super::english::{Piece, name_words, pieces};
 

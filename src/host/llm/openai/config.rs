@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::host::secrets::Secrets;
+use crate::secrets::Secrets;
 
 /// The public API of OpenAI.
 const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_openai::error::OpenAIError;
+use playhouse_vm::protocol::ReplyEnd;
 use reqwest::StatusCode;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
 use super::server::Server;
-use crate::host::llm::status_is_transient;
-use crate::host::net;
-use crate::host::text::one_line;
-use crate::host::text::shorten;
-use crate::vm::protocol::ReplyEnd;
+use crate::llm::status_is_transient;
+use crate::net;
+use crate::text::one_line;
+use crate::text::shorten;
 
 /// So much of a server's words is shown.
 const SHOWN_CHARACTERS: usize = 400;

@@ -18,6 +18,7 @@ use std::time::Duration;
 use async_openai::Client;
 use async_openai::error::OpenAIError;
 use futures_util::Stream;
+use playhouse_vm::protocol::{ReplyEnd, Usage};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
@@ -28,9 +29,8 @@ use self::reader::ReplyReader;
 use self::server::{Endpoint, Server};
 use self::transport::Transport;
 use self::wire::{Chunk, RequestBody};
-use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
-use crate::host::net;
-use crate::vm::protocol::{ReplyEnd, Usage};
+use crate::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::net;
 
 /// How long a server may take for its counts after it has said that the reply is complete.
 const COUNTS_TIMEOUT: Duration = Duration::from_secs(2);

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use playhouse_vm::protocol::{Finish, ReplyEnd, Usage};
+
 use super::errors;
 use super::wire::Chunk;
-use crate::vm::protocol::{Finish, ReplyEnd, Usage};
 
 /// Reads one reply.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use async_openai::config::Config;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 
-use crate::host::llm::openai::config::OpenAiConfig;
+use crate::llm::openai::config::OpenAiConfig;
 
 /// What all requests of a model share.
 #[derive(Debug)]

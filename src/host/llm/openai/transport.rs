@@ -88,7 +88,7 @@ async fn open(server: Arc<Server>, response: Response) -> Result<Response, Failu
     if content_type.starts_with("text/html") {
         let body = read_at_most(response, MAX_ERROR_BYTES).await;
         let page = errors::text_of_page(&String::from_utf8_lossy(&body));
-        let page = crate::host::text::shorten(&page, 100);
+        let page = crate::text::shorten(&page, 100);
         let url = &server.shown_url;
         let reason = format!("{url} answers with a web page ({page}), not with a reply; check --base-url");
         return Err(Failure(errors::refused(&reason)));

@@ -3,13 +3,13 @@
 //! The chunks are lenient: fields that are missing, null, unknown or of an odd type do no harm, because servers
 //! that call themselves compatible differ in all of these.
 
+use playhouse_vm::protocol::Usage;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::config::OpenAiConfig;
-use crate::host::llm::LlmRequest;
-use crate::vm::protocol::Usage;
+use crate::llm::LlmRequest;
 
 /// The body of a request.
 pub(super) struct RequestBody<'a> {

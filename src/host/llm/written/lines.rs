@@ -1,8 +1,9 @@
 //! Whether a bullet means the line in hand.
 
-use crate::host::llm::TurnAsData;
-use crate::lang::files::test_file::{FoundLine, LineName, find_line};
-use crate::lang::program::StepId;
+use playhouse_lang::files::test_file::{FoundLine, LineName, find_line};
+use playhouse_lang::program::StepId;
+
+use crate::llm::TurnAsData;
 
 /// Whether the line in hand of a turn is meant; none: a playbook without lines.
 pub(super) fn is_meant(turn: &TurnAsData, name: &LineName, line: Option<StepId>) -> bool {

@@ -7,7 +7,7 @@
 mod lines;
 mod reply;
 
-use crate::host::llm::TurnAsData;
+use crate::llm::TurnAsData;
 
 use reply::place;
 

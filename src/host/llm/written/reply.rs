@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::files::test_file::{Bullet, LineName, What};
+use playhouse_lang::program::flow_graph::{EdgeKind, Node};
+use playhouse_lang::program::{Arm, CallSite, Loop, Playbook, Returned, Step, StepId, StepKind, Target};
+use playhouse_lang::value::{Map, Value};
 use serde_json::{Value as Json, json};
 
-use crate::host::llm::TurnAsData;
-use crate::host::text::one_line;
-use crate::lang::files::test_file::{Bullet, LineName, What};
-use crate::lang::program::flow_graph::{EdgeKind, Node};
-use crate::lang::program::{Arm, CallSite, Loop, Playbook, Returned, Step, StepId, StepKind, Target};
-use crate::value::{Map, Value};
+use crate::llm::TurnAsData;
+use crate::text::one_line;
 
 use super::lines::is_meant;
 

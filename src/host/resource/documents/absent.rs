@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use crate::host::directory::WorkingDirectory;
-use crate::host::resource::ResourceError;
-use crate::host::resource::databases::missing;
-use crate::host::resource::documents::config::{DocumentsConfig, MakeEmbedder};
-use crate::value::Value;
+use playhouse_lang::value::Value;
+
+use crate::directory::WorkingDirectory;
+use crate::resource::ResourceError;
+use crate::resource::databases::missing;
+use crate::resource::documents::config::{DocumentsConfig, MakeEmbedder};
 
 /// None there is.
 pub(super) enum Store {}

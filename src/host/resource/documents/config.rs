@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::host::keys::texts;
-use crate::host::llm::embeddings::Embedder;
+use crate::keys::texts;
+use crate::llm::embeddings::Embedder;
 
 /// The index that programs find in their working directory if nobody has declared another one.
 pub const DEFAULT_INDEX: &str = "playhouse.index";

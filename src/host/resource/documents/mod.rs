@@ -18,9 +18,9 @@ use self::absent::Store;
 pub use self::config::{DEFAULT_INDEX, DocumentsConfig, MakeEmbedder, Refresh};
 #[cfg(feature = "sqlite")]
 use self::store::Store;
-use crate::host::directory::WorkingDirectory;
-use crate::host::resource::{Label, Resource, ResourceError};
-use crate::value::Value;
+use crate::directory::WorkingDirectory;
+use crate::resource::{Label, Resource, ResourceError};
+use playhouse_lang::value::Value;
 
 /// An index of documents.
 pub struct Documents {

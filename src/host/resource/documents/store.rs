@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use playhouse_lang::value::Value;
 use serde::Serialize;
 
-use crate::host::directory::WorkingDirectory;
-use crate::host::documents::search::Query;
-use crate::host::documents::{Index, IndexError};
-use crate::host::llm::embeddings::Embedder;
-use crate::host::resource::ResourceError;
-use crate::host::resource::documents::config::{DocumentsConfig, MakeEmbedder, Refresh};
-use crate::value::Value;
+use crate::directory::WorkingDirectory;
+use crate::documents::search::Query;
+use crate::documents::{Index, IndexError};
+use crate::llm::embeddings::Embedder;
+use crate::resource::ResourceError;
+use crate::resource::documents::config::{DocumentsConfig, MakeEmbedder, Refresh};
 
 /// An index that is open.
 pub(super) struct Store {

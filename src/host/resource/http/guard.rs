@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use reqwest::Url;
 
-use crate::host::resource::ResourceError;
-use crate::host::resource::http::addresses::{innermost, special};
+use crate::resource::ResourceError;
+use crate::resource::http::addresses::{innermost, special};
 
 /// Which servers may be called. Nothing is allowed unless it is named.
 #[derive(Clone, Debug, Default)]

@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use playhouse_lang::value::Value;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use serde::Deserialize;
 
-use crate::host::keys::{count, pairs, seconds, texts};
-use crate::host::net;
-use crate::host::resource::http::guard::{Guard, Refusal, shown_host};
-use crate::host::resource::http::resolver::{GuardedResolver, Resolver, SystemResolver};
-use crate::host::resource::{Label, Resource, ResourceError};
-use crate::host::secrets::Secrets;
-use crate::value::Value;
+use crate::keys::{count, pairs, seconds, texts};
+use crate::net;
+use crate::resource::http::guard::{Guard, Refusal, shown_host};
+use crate::resource::http::resolver::{GuardedResolver, Resolver, SystemResolver};
+use crate::resource::{Label, Resource, ResourceError};
+use crate::secrets::Secrets;
 
 /// The configuration of an HTTP client.
 #[derive(Clone, PartialEq, Eq, Deserialize)]

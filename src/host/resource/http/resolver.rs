@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use crate::host::resource::http::guard::Guard;
+use crate::resource::http::guard::Guard;
 
 /// How names become addresses; a test brings its own.
 pub trait Resolver: Send + Sync {

@@ -2,9 +2,8 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use playhouse_lang::value::{Map, Value};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, SET_COOKIE};
-
-use crate::value::{Map, Value};
 
 /// The headers by their names in lower case; those that come several times are joined as RFC 9110 has it.
 pub(super) fn headers(headers: &HeaderMap) -> Value {

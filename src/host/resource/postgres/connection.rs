@@ -12,10 +12,10 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{CancelToken, Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::host::net;
-use crate::host::resource::ResourceError;
-use crate::host::resource::sql::PostgresConfig;
-use crate::host::tasks;
+use crate::net;
+use crate::resource::ResourceError;
+use crate::resource::sql::PostgresConfig;
+use crate::tasks;
 
 /// How long a connection may take to close.
 const CLOSING: Duration = Duration::from_secs(1);

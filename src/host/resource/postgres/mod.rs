@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
+use playhouse_lang::value::Value;
 use tokio::sync::Semaphore;
 use tokio_postgres::error::{ErrorPosition, SqlState};
 
-use crate::host::resource::postgres::connection::{Connected, Server};
-use crate::host::resource::postgres::values::{Decoded, Parameter};
-use crate::host::resource::rows::{Rows, changed, check_count, place};
-use crate::host::resource::sql::{Database, PostgresConfig, SqlError};
-use crate::host::resource::{Label, Resource, ResourceError};
-use crate::value::Value;
+use crate::resource::postgres::connection::{Connected, Server};
+use crate::resource::postgres::values::{Decoded, Parameter};
+use crate::resource::rows::{Rows, changed, check_count, place};
+use crate::resource::sql::{Database, PostgresConfig, SqlError};
+use crate::resource::{Label, Resource, ResourceError};
 
 /// How long the client waits after the server's own time-out: it then has lost the server.
 const GRACE: Duration = Duration::from_secs(2);

@@ -6,11 +6,11 @@ use std::error::Error;
 use bytes::{BufMut, BytesMut};
 use jiff::civil::Date;
 use jiff::{SignedDuration, Span, Timestamp};
+use playhouse_lang::value::Value;
 use tokio_postgres::types::{Format, FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 
-use crate::host::resource::rows::{bytes_of, bytes_value};
-use crate::host::text::hex;
-use crate::value::Value;
+use crate::resource::rows::{bytes_of, bytes_value};
+use crate::text::hex;
 
 type Fault = Box<dyn Error + Sync + Send>;
 

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use playhouse_lang::value::Value;
 use tokio::sync::oneshot;
 
-use crate::host::resource::sql::{Database, SqlError, SqliteConfig};
-use crate::host::resource::sqlite::statement::Statements;
-use crate::host::resource::{Label, Resource, ResourceError};
-use crate::value::Value;
+use crate::resource::sql::{Database, SqlError, SqliteConfig};
+use crate::resource::sqlite::statement::Statements;
+use crate::resource::{Label, Resource, ResourceError};
 
 /// An SQLite database.
 pub struct Sqlite {

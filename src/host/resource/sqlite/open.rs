@@ -10,9 +10,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::host::component::paths::leads_out;
-use crate::host::resource::ResourceError;
-use crate::host::resource::sql::SqliteConfig;
+use crate::component::paths::leads_out;
+use crate::resource::ResourceError;
+use crate::resource::sql::SqliteConfig;
 
 /// How long a statement waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(1);

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use playhouse_lang::value::Value;
 use rusqlite::hooks::{Action, AuthAction, AuthContext, Authorization};
 use rusqlite::types::{Value as Stored, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement};
 
-use crate::host::resource::ResourceError;
-use crate::host::resource::rows::{Rows, bytes_of, bytes_value, changed, check_count, place};
-use crate::host::resource::sql::{SqlError, SqliteConfig};
-use crate::value::Value;
+use crate::resource::ResourceError;
+use crate::resource::rows::{Rows, bytes_of, bytes_value, changed, check_count, place};
+use crate::resource::sql::{SqlError, SqliteConfig};
 
 /// Steps of SQLite's machine between two looks at whether the statement is still wanted: some tenths of a millisecond.
 const STEPS: i32 = 10_000;

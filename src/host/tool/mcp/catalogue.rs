@@ -15,9 +15,9 @@ use super::helpers::{Helper, Work};
 use super::server::McpServer;
 use super::text;
 use super::tool::McpTool;
-use crate::host::tasks;
-use crate::host::tool::Tool;
-use crate::host::tool::registry::Registry;
+use crate::tasks;
+use crate::tool::Tool;
+use crate::tool::registry::Registry;
 
 /// Pages of a list at most.
 const MAX_PAGES: usize = 200;

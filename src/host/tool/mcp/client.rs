@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::flights::Flights;
-use crate::host::secrets::Secrets;
+use crate::secrets::Secrets;
 
 /// Our side of a connection.
 pub(super) struct Client {

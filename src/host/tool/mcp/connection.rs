@@ -23,9 +23,9 @@ use super::options::{Generation, McpOptions, Transport};
 use super::process::Process;
 use super::text;
 use super::transport::Watched;
-use crate::host::child::{Run, Witness};
-use crate::host::net;
-use crate::host::tasks;
+use crate::child::{Run, Witness};
+use crate::net;
+use crate::tasks;
 
 /// How long a connection over HTTP may take to be accepted.
 const CONNECT: Duration = Duration::from_secs(10);

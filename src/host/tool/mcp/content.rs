@@ -1,11 +1,11 @@
 //! What servers answer with, as values of programs.
 
+use playhouse_lang::value::{Map, Value};
 use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, ResourceContents, Role};
 use serde_json::{Value as Json, json};
 
 use super::schema::value_of;
 use super::text;
-use crate::value::{Map, Value};
 
 /// The result of a tool: structured content if there is some, else the text, or a list of several parts.
 ///

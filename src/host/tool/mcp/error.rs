@@ -9,7 +9,7 @@ use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use super::text;
-use crate::host::net;
+use crate::net;
 
 /// A server cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

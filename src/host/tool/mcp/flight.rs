@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::value::Value;
 use rmcp::ServiceError;
 use rmcp::model::{CallToolRequestParams, CallToolResult, InputRequest, InputResponses, ServerResult};
 use serde_json::Value as Json;
@@ -12,8 +13,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::connection::Connection;
 use super::error::{Trouble, of_request};
 use super::flights::{Asked, Happening, News};
-use crate::host::tasks;
-use crate::value::Value;
+use crate::tasks;
 
 /// How long a call may wait for a person's answers before it is given up.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);

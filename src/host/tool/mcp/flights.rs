@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 
+use playhouse_lang::value::{Map, Value};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ElicitRequestParams, ElicitResult,
     ElicitationAction, ProgressNotificationParam, ProgressToken, RequestId,
@@ -15,8 +16,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::error::Trouble;
 use super::text;
-use crate::host::secrets::Secrets;
-use crate::value::{Map, Value};
+use crate::secrets::Secrets;
 
 /// What happens to a call in flight.
 pub(super) enum Happening {

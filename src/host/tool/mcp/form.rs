@@ -1,11 +1,11 @@
 //! Questions of servers to a person (elicitation), one after another, and the answers as the server wants them.
 
+use playhouse_lang::value::Value;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::Value as Json;
 
 use super::schema::value_of;
 use super::text;
-use crate::value::Value;
 
 /// Fields of a form at most: nobody answers more.
 const MAX_FIELDS: usize = 32;

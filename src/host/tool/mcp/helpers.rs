@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::program::{Parameter, Type, TypeKind};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResponse, Prompt, ReadResourceRequestParams, ReadResourceResponse, Resource,
     ResourceTemplate, ServerCapabilities,
@@ -14,11 +17,8 @@ use super::error::{McpError, McpFault};
 use super::schema::value_of;
 use super::server::McpServer;
 use super::text;
-use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Parameter, Type, TypeKind};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use crate::tool::arguments::{parameter, tool};
+use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// Entries of a list at most.
 const MAX_ENTRIES: usize = 10_000;

@@ -22,6 +22,6 @@ mod text;
 mod tool;
 mod transport;
 
-pub use crate::host::tool::mcp::error::{McpError, McpFault};
-pub use crate::host::tool::mcp::options::{Dial, Generation, Incoming, McpOptions, Outgoing, Transport};
-pub use crate::host::tool::mcp::server::McpServer;
+pub use crate::tool::mcp::error::{McpError, McpFault};
+pub use crate::tool::mcp::options::{Dial, Generation, Incoming, McpOptions, Outgoing, Transport};
+pub use crate::tool::mcp::server::McpServer;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::host::secrets::Secrets;
-pub use crate::host::tool::generation::Generation;
+use crate::secrets::Secrets;
+pub use crate::tool::generation::Generation;
 
 /// How to reach a server, and how its tools are called.
 #[derive(Clone)]

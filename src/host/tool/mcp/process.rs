@@ -12,8 +12,8 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::error::McpFault;
-use crate::host::child::{Child, Pipes, Run, Witness};
-use crate::host::secrets::Secrets;
+use crate::child::{Child, Pipes, Run, Witness};
+use crate::secrets::Secrets;
 
 /// How long a process may take to end by itself when its input has ended.
 const UNTIL_TERM: Duration = Duration::from_millis(300);

@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use playhouse_lang::program::{Parameter, Signature, Type, TypeKind};
+use playhouse_lang::value::{Map, Value};
 use serde_json::Value as Json;
 
 use super::text;
-use crate::host::tool::arguments::{ArgumentFault, check_arguments, parameter};
-use crate::lang::program::{Parameter, Signature, Type, TypeKind};
-use crate::value::{Map, Value};
+use crate::tool::arguments::{ArgumentFault, check_arguments, parameter};
 
 /// Bytes of a schema that models are shown; of a larger one they see the signature.
 const MAX_SHOWN: usize = 16 * 1024;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use playhouse_lang::expr::scan_name;
 use rmcp::ServiceError;
 use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
@@ -13,9 +14,8 @@ use super::connection::Connection;
 use super::error::{McpError, McpFault, Trouble, advice, of_request};
 use super::options::McpOptions;
 use super::talk::Talks;
-use crate::host::child::Starts;
-use crate::host::tool::registry::pause;
-use crate::lang::expr::scan_name;
+use crate::child::Starts;
+use crate::tool::registry::pause;
 
 /// Starts within [`WINDOW`] at most.
 const MAX_STARTS: usize = 5;

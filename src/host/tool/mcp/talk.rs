@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use playhouse_lang::value::Value;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ElicitResult, ElicitationAction};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -14,7 +15,6 @@ use super::flight::Flight;
 use super::flights::Happening;
 use super::form::Form;
 use super::text;
-use crate::value::Value;
 
 /// Calls of one server that may wait for answers at a time.
 const MAX_WAITING: usize = 256;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::host::text::{self, cut, is_invisible};
+use crate::text::{self, cut, is_invisible};
 
-pub(super) use crate::host::text::{MAX_QUESTION, lines, question_of};
+pub(super) use crate::text::{MAX_QUESTION, lines, question_of};
 
 /// Characters of a description at most.
 pub(super) const MAX_SUMMARY: usize = 1_000;

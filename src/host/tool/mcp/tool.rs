@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::program::{Signature, Type};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
 use rmcp::model::{CallToolRequestParams, CallToolResult, RequestParamsMeta as _, Tool as ForeignTool};
 
 use super::content;
@@ -12,10 +15,7 @@ use super::schema::InputSchema;
 use super::server::McpServer;
 use super::talk::{Next, Talk};
 use super::text;
-use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Signature, Type};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use crate::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// See the module.
 pub(super) struct McpTool {

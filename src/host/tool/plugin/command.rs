@@ -4,19 +4,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::Origin;
+use playhouse_vm::protocol::{Approval, ParameterRule, ToolSignature};
 use serde_json::json;
 
-use crate::host::component::schema::json_schema;
-use crate::host::component::signature::WHOLE;
-use crate::host::component::{Command, ComponentConfig, DataType, Description, SharedTypes};
-use crate::host::secrets::Secrets;
-use crate::host::tool::arguments::join_faults;
-use crate::host::tool::plugin::component::Component;
-use crate::host::tool::plugin::packages::Surroundings;
-use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::value::{Map, Value};
-use crate::vm::protocol::Origin;
-use crate::vm::protocol::{Approval, ParameterRule, ToolSignature};
+use crate::component::schema::json_schema;
+use crate::component::signature::WHOLE;
+use crate::component::{Command, ComponentConfig, DataType, Description, SharedTypes};
+use crate::secrets::Secrets;
+use crate::tool::arguments::join_faults;
+use crate::tool::plugin::component::Component;
+use crate::tool::plugin::packages::Surroundings;
+use crate::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// A call that nobody has set a time for.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,9 +1,9 @@
 //! What performs the commands of a plugin.
 
 use futures_util::future::BoxFuture;
+use playhouse_lang::value::Value;
 
-use crate::host::tool::{CallContext, ToolOutcome};
-use crate::value::Value;
+use crate::tool::{CallContext, ToolOutcome};
 
 /// Why a command gave nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,11 +3,11 @@
 use std::io::{self, ErrorKind};
 
 use cap_std::fs::Dir;
+use playhouse_lang::value::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::host::component::runtime::{RuntimeError, RuntimeFolder};
-use crate::host::text::hex;
-use crate::value::{Map, Value};
+use crate::component::runtime::{RuntimeError, RuntimeFolder};
+use crate::text::hex;
 
 /// Beside the copy: the hash of the `config` that was copied. While the copy's `config` has it, nobody has edited it.
 const HASH: &str = ".copied";

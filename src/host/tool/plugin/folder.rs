@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use playhouse_lang::diagnostic::{Diagnostic, render};
+use playhouse_lang::span::Sources;
+use playhouse_lang::value::{Map, Value};
 
-use crate::diagnostic::{Diagnostic, render};
-use crate::host::component::config::MAX_TEXT;
-use crate::host::component::runtime::{RuntimeError, prepare_runtime};
-use crate::host::component::{ComponentConfig, Identity};
-use crate::host::resource::Resources;
-use crate::host::text;
-use crate::host::tool::Tool;
-use crate::host::tool::plugin::command::CommandTool;
-use crate::host::tool::plugin::component::{Component, ComponentError};
-use crate::host::tool::plugin::copied::Copied;
-use crate::host::tool::plugin::packages::{Packages, Parts, Surroundings};
-use crate::span::Sources;
-use crate::value::{Map, Value};
+use crate::component::config::MAX_TEXT;
+use crate::component::runtime::{RuntimeError, prepare_runtime};
+use crate::component::{ComponentConfig, Identity};
+use crate::resource::Resources;
+use crate::text;
+use crate::tool::Tool;
+use crate::tool::plugin::command::CommandTool;
+use crate::tool::plugin::component::{Component, ComponentError};
+use crate::tool::plugin::copied::Copied;
+use crate::tool::plugin::packages::{Packages, Parts, Surroundings};
 
 /// The folder of configuration inside a component's folder.
 const FOLDER: &str = ".config";

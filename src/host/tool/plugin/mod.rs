@@ -16,6 +16,6 @@ mod packages;
 
 pub mod process;
 
-pub use crate::host::tool::plugin::component::{Component, ComponentError, Performing};
-pub use crate::host::tool::plugin::folder::{Plugin, PluginError, PluginOptions, identifier};
-pub use crate::host::tool::plugin::packages::{Make, PROCESS, Packages, Parts, Surroundings};
+pub use crate::tool::plugin::component::{Component, ComponentError, Performing};
+pub use crate::tool::plugin::folder::{Plugin, PluginError, PluginOptions, identifier};
+pub use crate::tool::plugin::packages::{Make, PROCESS, Packages, Parts, Surroundings};

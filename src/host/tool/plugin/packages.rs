@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use playhouse_lang::value::{Map, Value};
 
-use crate::host::child::set_variables;
-use crate::host::clock::Clock;
-use crate::host::component::Setup;
-use crate::host::component::identity::scalar_text;
-use crate::host::resource::Resources;
-use crate::host::secrets::Secrets;
-use crate::host::tool::plugin::component::Component;
-use crate::host::tool::plugin::process::{ProcessLimits, ProcessOptions, ProcessPlugin};
-use crate::value::{Map, Value};
+use crate::child::set_variables;
+use crate::clock::Clock;
+use crate::component::Setup;
+use crate::component::identity::scalar_text;
+use crate::resource::Resources;
+use crate::secrets::Secrets;
+use crate::tool::plugin::component::Component;
+use crate::tool::plugin::process::{ProcessLimits, ProcessOptions, ProcessPlugin};
 
 /// The package of plugins that are processes.
 pub const PROCESS: &str = "playhouse.process";

@@ -4,20 +4,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use playhouse_lang::program::TypeKind;
+use playhouse_lang::program::permits::{COMMAND, RUN_COMMAND, SKILL_FOLDER};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{Approval, EffectClass, ToolSignature};
 use tokio::time::Instant;
 
-use crate::host::directory::WorkingDirectory;
-use crate::host::sandbox::policy::{Limits, Policy};
-use crate::host::sandbox::{Available, Ended, Finished, Job, Sandbox};
-use crate::host::secrets::Secrets;
-use crate::host::skills::options::SkillsOptions;
-use crate::host::text::{first_few, shorten};
-use crate::host::tool::arguments::{check_arguments, parameter, tool};
-use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::TypeKind;
-use crate::lang::program::permits::{COMMAND, RUN_COMMAND, SKILL_FOLDER};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{Approval, EffectClass, ToolSignature};
+use crate::directory::WorkingDirectory;
+use crate::sandbox::policy::{Limits, Policy};
+use crate::sandbox::{Available, Ended, Finished, Job, Sandbox};
+use crate::secrets::Secrets;
+use crate::skills::options::SkillsOptions;
+use crate::text::{first_few, shorten};
+use crate::tool::arguments::{check_arguments, parameter, tool};
+use crate::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// How long a command may take of which nobody says so, in seconds.
 const TIMEOUT: i64 = 60;
@@ -54,7 +54,7 @@ impl Commands {
 }
 
 /// The tool.
-pub(in crate::host::tool) struct RunCommand {
+pub(in crate::tool) struct RunCommand {
     folder: Arc<Path>,
     commands: Commands,
     available: Available,
@@ -62,7 +62,7 @@ pub(in crate::host::tool) struct RunCommand {
 
 impl RunCommand {
     /// In this folder.
-    pub(in crate::host::tool) fn new(directory: &WorkingDirectory, commands: &Commands) -> RunCommand {
+    pub(in crate::tool) fn new(directory: &WorkingDirectory, commands: &Commands) -> RunCommand {
         let available = commands.sandbox.available();
         RunCommand { folder: directory.root().clone(), commands: commands.clone(), available }
     }

@@ -1,12 +1,13 @@
 //! `EditFile`: a text in a file in place of another one, which must be there once.
 
-use crate::diagnostic::spelling::nearest;
-use crate::host::text::shorten;
-use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::workspace::Visit;
-use crate::lang::program::{Parameter, TypeKind};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use playhouse_lang::diagnostic::spelling::nearest;
+use playhouse_lang::program::{Parameter, TypeKind};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
+
+use crate::text::shorten;
+use crate::tool::arguments::{parameter, tool};
+use crate::tool::workspace::Visit;
 
 /// Characters of a line that are shown.
 const MAX_SHOWN: usize = 200;

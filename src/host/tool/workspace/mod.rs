@@ -11,13 +11,14 @@ pub(super) mod skill_file;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use crate::host::component::paths;
-use crate::host::directory::WorkingDirectory;
-use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::TypeKind;
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use playhouse_lang::program::TypeKind;
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
+
+use crate::component::paths;
+use crate::directory::WorkingDirectory;
+use crate::tool::arguments::{parameter, tool};
+use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// Names that `ListFiles` and `FindFiles` give at most: more would fill any model's context.
 const MAX_NAMES: usize = 10_000;

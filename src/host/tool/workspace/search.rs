@@ -4,16 +4,16 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use playhouse_lang::program::{Parameter, Type, TypeKind};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
 use regex::{Regex, RegexBuilder};
 use tokio_util::sync::CancellationToken;
 
-use crate::host::text::shorten;
-use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::workspace::{MAX_NAMES, Visit};
-use crate::host::walk::{chosen, files_below};
-use crate::lang::program::{Parameter, Type, TypeKind};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use crate::text::shorten;
+use crate::tool::arguments::{parameter, tool};
+use crate::tool::workspace::{MAX_NAMES, Visit};
+use crate::walk::{chosen, files_below};
 
 /// What the parameter `path` is.
 pub(super) const BELOW: &str = "the folder to look in, relative to the working directory";

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use crate::host::directory::WorkingDirectory;
-use crate::host::tool::arguments::{parameter, tool};
-use crate::host::tool::workspace::Visit;
-use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::TypeKind;
-use crate::lang::program::permits::{FOLDER_MARKS, READ_SKILL_FILE};
-use crate::value::{Map, Value};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use playhouse_lang::program::TypeKind;
+use playhouse_lang::program::permits::{FOLDER_MARKS, READ_SKILL_FILE};
+use playhouse_lang::value::{Map, Value};
+use playhouse_vm::protocol::{EffectClass, ToolSignature};
+
+use crate::directory::WorkingDirectory;
+use crate::tool::arguments::{parameter, tool};
+use crate::tool::workspace::Visit;
+use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 
 /// Lines of a page, if nobody says how many.
 const N_LINES: i64 = 400;
@@ -18,13 +19,13 @@ const N_LINES: i64 = 400;
 const PAGE_BYTES: usize = 16_000;
 
 /// `ReadSkillFile(path, from, lines)`.
-pub(in crate::host::tool) struct ReadSkillFile {
+pub(in crate::tool) struct ReadSkillFile {
     max_bytes: usize,
 }
 
 impl ReadSkillFile {
     /// The files may have up to so many bytes.
-    pub(in crate::host::tool) fn new(max_bytes: usize) -> ReadSkillFile {
+    pub(in crate::tool) fn new(max_bytes: usize) -> ReadSkillFile {
         ReadSkillFile { max_bytes }
     }
 }

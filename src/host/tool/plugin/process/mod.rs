@@ -23,21 +23,21 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use playhouse_lang::value::Value;
 use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::host::child::{Child, Run, Starts};
-use crate::host::component::message::Message;
-use crate::host::tasks;
-use crate::host::text::question_of;
-use crate::host::tool::CallContext;
-use crate::host::tool::plugin::component::{Component, ComponentError, Performing};
-use crate::host::tool::plugin::process::running::{Answer, Asked, Ended, Request, Running};
-use crate::host::tool::plugin::process::unasked::Counts;
-use crate::value::Value;
+use crate::child::{Child, Run, Starts};
+use crate::component::message::Message;
+use crate::tasks;
+use crate::text::question_of;
+use crate::tool::CallContext;
+use crate::tool::plugin::component::{Component, ComponentError, Performing};
+use crate::tool::plugin::process::running::{Answer, Asked, Ended, Request, Running};
+use crate::tool::plugin::process::unasked::Counts;
 
-pub use crate::host::tool::plugin::process::options::{ProcessLimits, ProcessOptions};
-pub use crate::host::tool::plugin::process::unasked::Unasked;
+pub use crate::tool::plugin::process::options::{ProcessLimits, ProcessOptions};
+pub use crate::tool::plugin::process::unasked::Unasked;
 
 /// How long somebody who starts it by itself waits for it to end.
 const EARLY_END: Duration = Duration::from_secs(1);

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host::clock::Clock;
-use crate::host::secrets::Secrets;
-use crate::value::Value;
+use playhouse_lang::value::Value;
+
+use crate::clock::Clock;
+use crate::secrets::Secrets;
 
 /// How long the pipes of a process that has ended may stay open: its children hold them.
 pub(super) const END_OF_PIPES: Duration = Duration::from_millis(200);

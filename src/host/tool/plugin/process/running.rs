@@ -8,21 +8,21 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use playhouse_lang::value::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::host::child::{Child, Pipes, Witness};
-use crate::host::clock::iso_text;
-use crate::host::component::message::{Exchange, Message, Role};
-use crate::host::text::{MAX_QUESTION, lines, question_of, shorten};
-use crate::host::tool::plugin::component::ComponentError;
-use crate::host::tool::plugin::process::lines::{Line, LineReader};
-use crate::host::tool::plugin::process::options::{END_OF_PIPES, ProcessOptions};
-use crate::host::tool::plugin::process::unasked::{Counts, Unasked};
-use crate::value::Value;
+use crate::child::{Child, Pipes, Witness};
+use crate::clock::iso_text;
+use crate::component::message::{Exchange, Message, Role};
+use crate::text::{MAX_QUESTION, lines, question_of, shorten};
+use crate::tool::plugin::component::ComponentError;
+use crate::tool::plugin::process::lines::{Line, LineReader};
+use crate::tool::plugin::process::options::{END_OF_PIPES, ProcessOptions};
+use crate::tool::plugin::process::unasked::{Counts, Unasked};
 
 /// Messages to the process that may wait until it reads.
 const TO_WRITE: usize = 64;

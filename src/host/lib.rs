@@ -1,6 +1,6 @@
 //! The world: models, tools, journals, clock and configuration, and the session that drives a machine with them.
 
-pub(crate) mod child;
+pub mod child;
 
 pub mod clock;
 
@@ -20,11 +20,11 @@ pub mod patterns;
 
 pub mod settings;
 
-pub(crate) mod tasks;
+pub mod tasks;
 
-pub(crate) mod text;
+pub mod text;
 
-pub(crate) mod walk;
+pub mod walk;
 
 pub mod skills;
 
