@@ -45,7 +45,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 /// nobody reads as fast. Those of a slower server wait for nothing.
 const PACE: Duration = Duration::from_millis(1);
 
-/// So many pieces in a row may come too early: a reply that comes in a few large parts waits for nothing.
+/// So many pieces may come too early: a reply that comes in a few large parts waits for nothing.
 const N_FREE: u32 = 4;
 
 /// Sends requests.
@@ -135,7 +135,7 @@ struct Lines<S> {
     is_over: bool,
     /// Before this nothing more is handed on.
     due: Instant,
-    /// So often in a row something came before that.
+    /// So often something came before that, up to [`N_FREE`].
     n_early: u32,
 }
 
@@ -151,19 +151,16 @@ where
 
     async fn next(mut self) -> Option<(Vec<u8>, Self)> {
         while !self.is_over {
-            // Of a quick server the next pieces are not looked at before it is time.
-            let is_quick = self.n_early > N_FREE;
-            if is_quick {
+            // Of a quick server the next pieces are not looked at before it is time. One that has become slow loses
+            // nothing by it: its pieces come later than that.
+            if self.n_early == N_FREE {
                 sleep_until(self.due).await;
             }
             let first = self.bytes.next().await;
-            let is_early = self.due > Instant::now();
-            if is_early && self.n_early >= N_FREE {
-                sleep_until(self.due).await;
+            if self.n_early < N_FREE && self.due > Instant::now() {
+                self.n_early += 1;
             }
-            let (lines, n_pieces) = self.take_all(first).await;
-            let is_early = is_early || is_quick && n_pieces > 1;
-            self.n_early = if is_early { self.n_early.saturating_add(1) } else { 0 };
+            let lines = self.take_all(first).await;
             if let Some(done) = done_position(&lines) {
                 self.drain().await;
                 return Some((lines[..done].to_vec(), self));
@@ -175,10 +172,9 @@ where
         None
     }
 
-    /// What has come by now, beginning with a first piece, and how many pieces that is.
-    async fn take_all(&mut self, first: Option<reqwest::Result<B>>) -> (Vec<u8>, usize) {
+    /// What has come by now, beginning with a first piece.
+    async fn take_all(&mut self, first: Option<reqwest::Result<B>>) -> Vec<u8> {
         let mut lines = self.take(first);
-        let mut n_pieces = 1;
         while lines.len() < MAX_LINES_BYTES {
             let next = if self.is_over { None } else { self.arrived().await };
             let Some(next) = next else {
@@ -186,9 +182,8 @@ where
                 break;
             };
             lines.extend(self.take(next));
-            n_pieces += 1;
         }
-        (lines, n_pieces)
+        lines
     }
 
     /// What comes next, if it is here. The connection is some other task's, which hands on one piece each time it runs.
