@@ -20,6 +20,7 @@ use crate::journal::record::Record;
 use crate::journal::{Journal, JournalError};
 use crate::session::SessionHandle;
 use crate::session::{Session, SessionError, SessionGone, World};
+use crate::tasks;
 use crate::travel::{self, Changes, Edit, Moment, Point, Timeline};
 
 /// Why a debugger cannot do what is wanted.
@@ -448,7 +449,7 @@ impl Debuggee {
         let (records, directive) = answer.await.map_err(|_| SessionGone)??;
         let old = self.timeline.take();
         // As long as the machine needs for all that is new.
-        let renewed = tokio::task::spawn_blocking(move || match old {
+        let renewed = tasks::on_thread(move || match old {
             Some(mut timeline) => {
                 let renewed = timeline.renew(records);
                 (Some(timeline), renewed)

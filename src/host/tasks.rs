@@ -12,3 +12,9 @@ use tokio::task::JoinHandle;
 pub fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     tokio::spawn(work.boxed())
 }
+
+/// Begins what waits for a disk, or takes long, on a thread for that. It is boxed for the same reason.
+pub fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
+    tokio::task::spawn_blocking(work)
+}

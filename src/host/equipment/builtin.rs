@@ -11,6 +11,7 @@ use crate::resource::disk::Disk;
 use crate::resource::model::Model;
 use crate::resource::prices::PriceTable;
 use crate::resource::{Resource, Resources};
+use crate::tasks;
 use crate::tool::CallContext;
 use crate::tool::plugin::{Component, ComponentError, Packages, Parts, Performing};
 
@@ -84,7 +85,7 @@ impl Component for DiskComponent {
     fn command<'a>(&'a self, command: &'a str, param: Value, _: &'a CallContext) -> Performing<'a> {
         let (disk, command) = (self.disk.clone(), command.to_owned());
         Box::pin(async move {
-            let work = tokio::task::spawn_blocking(move || disk_command(&disk, &command, &param));
+            let work = tasks::on_thread(move || disk_command(&disk, &command, &param));
             work.await.map_err(|lost| ComponentError::Failed(format!("the file could not be processed: {lost}")))?
         })
     }

@@ -5,6 +5,7 @@ use std::io;
 use tokio::sync::Semaphore;
 
 use crate::journal::JournalError;
+use crate::tasks;
 
 /// How much of it is done at one time in a process: more does not make a disk faster, but each costs a thread.
 static ROOM: Semaphore = Semaphore::const_new(8);
@@ -16,7 +17,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 ) -> Result<T, JournalError> {
     // Closed never: the error cannot happen, and without a permit nothing is lost but restraint.
     let _permit = ROOM.acquire().await;
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|cause| {
+    tasks::on_thread(work).await.unwrap_or_else(|cause| {
         Err(JournalError::unavailable(
             location,
             "use",

@@ -26,6 +26,7 @@ use crate::program::ProgramCache;
 use crate::program::ProgramText;
 use crate::replay::error::SessionError;
 use crate::replay::messages::MessageIds;
+use crate::tasks;
 use crate::tool::registry::Registry;
 
 /// Where a machine stands when it has nothing more to do.
@@ -140,7 +141,7 @@ pub fn replay_watched(
 pub async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SessionError> + Send + 'static,
 ) -> Result<T, SessionError> {
-    match tokio::task::spawn_blocking(work).await {
+    match tasks::on_thread(work).await {
         Ok(done) => done,
         Err(cause) => match cause.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -16,6 +16,7 @@ use crate::component::paths;
 use crate::directory::WorkingDirectory;
 use crate::keys::count;
 use crate::resource::{Label, Resource, ResourceError};
+use crate::tasks;
 
 /// The configuration of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -37,7 +38,7 @@ impl Default for DiskConfig {
 }
 
 /// A folder that components may read, and write if it is not read-only. Its methods block: they are for
-/// `spawn_blocking`.
+/// `tasks::on_thread`.
 pub struct Disk {
     label: Label,
     directory: WorkingDirectory,
@@ -210,7 +211,7 @@ impl Resource for Disk {
         Box::pin(async {
             let (top, path) = (self.directory.folder().clone(), self.config.path.clone());
             let may_make = !self.config.read_only;
-            let opened = tokio::task::spawn_blocking(move || open_disk(&top, &path, may_make)).await;
+            let opened = tasks::on_thread(move || open_disk(&top, &path, may_make)).await;
             let folder = opened.map_err(io::Error::other).flatten().map_err(|cause| {
                 let advice = "`path` must be a folder below the working directory that does not begin with a dot";
                 ResourceError::new(explain("open", &self.config.path, &cause), advice)

@@ -24,7 +24,6 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +31,7 @@ pub(crate) use crate::sandbox::capture::Captured;
 use crate::sandbox::capture::capture;
 use crate::sandbox::policy::{Confinement, Means, Policy};
 use crate::sandbox::reserved::Fingerprint;
+use crate::tasks;
 
 use crate::child::{Child, Outputs, Run, find_program, set_variables};
 use crate::secrets::Secrets;
@@ -247,5 +247,5 @@ fn private_folder() -> io::Result<tempfile::TempDir> {
 
 async fn fingerprint(folder: &Path) -> Result<Fingerprint, RunError> {
     let folder: PathBuf = folder.to_owned();
-    Ok(spawn_blocking(move || Fingerprint::take(&folder)).await?)
+    Ok(tasks::on_thread(move || Fingerprint::take(&folder)).await?)
 }

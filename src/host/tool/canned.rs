@@ -24,6 +24,7 @@ use serde::Deserialize;
 
 use crate::directory::WorkingDirectory;
 use crate::journal::wire::{EffectWire, TypeWire, present};
+use crate::tasks;
 use crate::tool::arguments::parameter;
 use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 
@@ -229,7 +230,7 @@ impl Tool for Canned {
             if let Some((folder, path)) = self.log.clone() {
                 let name = &self.signature.signature.name;
                 let line = format!("{} {name} {}\n", context.call_id, Value::map(arguments.clone()));
-                let written = tokio::task::spawn_blocking(move || append(&folder, &path, &line)).await;
+                let written = tasks::on_thread(move || append(&folder, &path, &line)).await;
                 if let Err(cause) = written.map_err(std::io::Error::other).flatten() {
                     return ToolOutcome::Error(format!("the call could not be logged: {cause}"));
                 }

@@ -7,7 +7,7 @@ use gen_lsp_types::{
     DefinitionProvider, DocumentFormattingProvider, DocumentHighlightProvider, DocumentLinkOptions,
     DocumentRangeFormattingProvider, DocumentSymbolProvider, FileOperationFilter, FileOperationOptions,
     FileOperationPattern, FileOperationRegistrationOptions, FoldingRangeProvider, Full, HoverProvider,
-    InitializeParams, InlayHintProvider, PositionEncodingKind, ReferencesProvider, RenameOptions, RenameProvider, Save,
+    InlayHintProvider, PositionEncodingKind, ReferencesProvider, RenameOptions, RenameProvider, Save,
     SelectionRangeProvider, SemanticTokensLegend, SemanticTokensOptions, SemanticTokensOptionsRange,
     SemanticTokensProvider, ServerCapabilities, SignatureHelpOptions, TextDocumentSync, TextDocumentSyncKind,
     TextDocumentSyncOptions, Uri, WorkspaceOptions, WorkspaceSymbolProvider,
@@ -42,12 +42,10 @@ pub(super) struct Editor {
 impl Editor {
     /// By the parameters of `initialize`. What is missing or cannot be read is not there.
     pub(super) fn read(asked: &Json) -> Editor {
-        let params: Option<InitializeParams> = serde_json::from_value(asked.clone()).ok();
-        let general = params.and_then(|params| params.capabilities.general);
-        let offered = general.and_then(|general| general.position_encodings).unwrap_or_default();
-        let is_utf8 = offered.contains(&PositionEncodingKind::UTF8);
         let commands = asked["initializationOptions"]["commands"].as_array().into_iter().flatten();
         let can = &asked["capabilities"];
+        let encodings = can["general"]["positionEncodings"].as_array();
+        let is_utf8 = encodings.is_some_and(|offered| offered.iter().any(|one| one == "utf-8"));
         let resolved = can["textDocument"]["codeAction"]["resolveSupport"]["properties"].as_array();
         let edit = &can["workspace"]["workspaceEdit"];
         let hints = asked["initializationOptions"]["hints"].as_array();

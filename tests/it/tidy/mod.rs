@@ -309,7 +309,12 @@ fn clock_offences(sources: &[Source]) -> Vec<String> {
 
 fn task_offences(sources: &[Source]) -> Vec<String> {
     let concerns = |source: &Source| source.path.starts_with("src/") && source.path != "src/host/tasks.rs";
-    word_offences(sources, concerns, &["tokio::spawn", "tokio::task::spawn"], "is started by host/tasks.rs")
+    word_offences(
+        sources,
+        concerns,
+        &["tokio::spawn", "tokio::task::spawn", "spawn_blocking"],
+        "is started by host/tasks.rs",
+    )
 }
 
 fn crate_home_offences(sources: &[Source]) -> Vec<String> {
@@ -544,6 +549,7 @@ fn word_offences_are_found() {
     finds(1, clock_offences, "src/host/a.rs", "use std::time::{Duration, Instant};");
     finds(0, clock_offences, "src/host/a.rs", "use std::time::Duration;\nuse tokio::time::Instant;");
     finds(1, task_offences, "src/host/a.rs", "fn f() { tokio::spawn(async {}); }");
+    finds(1, task_offences, "src/host/a.rs", "fn f() { tokio::task::spawn_blocking(f); }");
     finds(0, task_offences, "src/host/tasks.rs", "fn f() { tokio::spawn(async {}); }");
     finds(1, crate_home_offences, "src/lang/source/parse.rs", "use pulldown_cmark::Parser;");
     finds(1, crate_home_offences, "src/serve/cli/a.rs", "fn f() { annotate_snippets::x(); }");

@@ -34,6 +34,7 @@ use tokio::task::JoinError;
 
 use crate::library::is_library;
 use crate::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, TurnAsData, refused};
+use crate::tasks;
 use crate::text::first_few;
 
 pub use executor::{Written, reply};
@@ -56,7 +57,7 @@ impl Llm for Embedded {
             return Box::pin(tokio_stream::once(refused(phrases::ONLY_TURNS)));
         };
         let messages = request.messages;
-        let task = tokio::task::spawn_blocking(move || guarded(&turn, || reply(&turn, &messages)));
+        let task = tasks::on_thread(move || guarded(&turn, || reply(&turn, &messages)));
         Box::pin(stream::once(task).flat_map(|done| stream::iter(parts(done))))
     }
 }

@@ -13,6 +13,7 @@ use crate::documents::{Index, IndexError};
 use crate::llm::embeddings::Embedder;
 use crate::resource::ResourceError;
 use crate::resource::documents::config::{DocumentsConfig, MakeEmbedder, Refresh};
+use crate::tasks;
 
 /// An index that is open.
 pub(super) struct Store {
@@ -32,7 +33,7 @@ impl Store {
     ) -> Result<Store, ResourceError> {
         let base_url = config.base_url.clone();
         let directory = working_directory.to_owned();
-        let opened = tokio::task::spawn_blocking(move || open(&directory, &folder, &config)).await;
+        let opened = tasks::on_thread(move || open(&directory, &folder, &config)).await;
         let lost = |cause: tokio::task::JoinError| ResourceError::new(cause.to_string(), "report this as a bug");
         let index = opened.map_err(lost)??;
         let model = index.embedding().map_err(resource_error)?;
@@ -81,7 +82,7 @@ impl Store {
         ask: impl FnOnce(&mut Index) -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
         let index = self.index.clone();
-        let asked = tokio::task::spawn_blocking(move || ask(&mut index.lock().unwrap_or_else(PoisonError::into_inner)));
+        let asked = tasks::on_thread(move || ask(&mut index.lock().unwrap_or_else(PoisonError::into_inner)));
         asked.await.map_err(|cause| format!("the index could not be searched: {cause}"))?
     }
 }

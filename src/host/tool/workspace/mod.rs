@@ -17,6 +17,7 @@ use playhouse_vm::protocol::{EffectClass, ToolSignature};
 
 use crate::component::paths;
 use crate::directory::WorkingDirectory;
+use crate::tasks;
 use crate::tool::arguments::{parameter, tool};
 use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 
@@ -84,7 +85,7 @@ impl Tool for FileTool {
     fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
         let (work, directory, max_bytes) = (self.work, self.directory.clone(), self.max_bytes);
         Box::pin(async move {
-            let result = tokio::task::spawn_blocking(move || {
+            let result = tasks::on_thread(move || {
                 let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
                 let path = text("path");
                 let to = |action| Visit { directory: &directory, action, path, max_bytes };

@@ -8,6 +8,7 @@ use playhouse_lang::value::{Map, Value};
 use playhouse_vm::protocol::{EffectClass, ToolSignature};
 
 use crate::directory::WorkingDirectory;
+use crate::tasks;
 use crate::tool::arguments::{parameter, tool};
 use crate::tool::workspace::Visit;
 use crate::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
@@ -54,7 +55,7 @@ impl Tool for ReadSkillFile {
                 let fault = format!("cannot read `{path}`: no skill makes this call; `LoadFile` reads other files");
                 return ToolOutcome::Error(fault);
             };
-            let read = tokio::task::spawn_blocking(move || read(&folder, &path, from, n_lines, max_bytes)).await;
+            let read = tasks::on_thread(move || read(&folder, &path, from, n_lines, max_bytes)).await;
             let text = read.map_err(|lost| format!("the file could not be read: {lost}")).flatten();
             text.map_or_else(ToolOutcome::Error, |text| ToolOutcome::Value(Value::from(text)))
         })

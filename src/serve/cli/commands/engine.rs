@@ -19,10 +19,10 @@ use crate::host::journal::JournalError;
 use crate::host::ledger::Ledger;
 use crate::host::ledger::sqlite::SqliteLedger;
 use crate::host::tasks;
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::offer::{Home, store_at};
 use crate::serve::cli::machinery::output::table;
+use crate::serve::cli::machinery::runtime::Runtime;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -155,7 +155,7 @@ impl NodeArguments {
 
 /// Performs the command.
 pub(crate) fn engine(console: &Console, arguments: &EngineArguments) -> Result<Exit, Failure> {
-    runtime()?.block_on(perform(console, arguments))
+    Runtime::for_one()?.block_on(perform(console, arguments))
 }
 
 async fn perform(console: &Console, arguments: &EngineArguments) -> Result<Exit, Failure> {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
-use crate::serve::cli::machinery::offer::{Home, busy_runtime, ended, offer, resident_failure, store};
+use crate::serve::cli::machinery::offer::{Home, ended, offer, resident_failure, store};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::world::LiveArguments;
 use crate::serve::mcp::stdio;
 
@@ -30,7 +31,7 @@ pub(crate) struct McpArguments {
 
 /// Performs the command.
 pub(crate) fn mcp(console: &Console, arguments: &McpArguments) -> Result<Exit, Failure> {
-    let runtime = busy_runtime()?;
+    let runtime = Runtime::for_many()?;
     let exit = runtime.block_on(async {
         let place = store(console, arguments.journal.as_deref(), "mcp")?;
         let Home { keeping, key, words, .. } = Home::in_file(&place).await?;

@@ -10,9 +10,9 @@ use crate::host::launch::{Choices, Chosen, Launch};
 use crate::host::llm::local::{self, FoundServer, PATIENCE_IF_ASKED};
 use crate::host::program::load_settings_of;
 use crate::lang::program::FrontMatter;
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, finish};
 use crate::serve::cli::machinery::output::{Format, json_array, table};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
 
 const EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ pub(crate) fn found(console: &Console) -> Result<Vec<FoundServer>, Failure> {
     let config =
         Config::resolve(&CommandLine::default(), &FrontMatter::default(), &FileConfig::default(), &environment);
     let servers = config.map_err(Failure::wrong)?.local_servers;
-    Ok(runtime()?.block_on(async { local::find(&servers, tokio::time::sleep(PATIENCE_IF_ASKED)).await }))
+    Ok(Runtime::for_one()?.block_on(async { local::find(&servers, tokio::time::sleep(PATIENCE_IF_ASKED)).await }))
 }
 
 fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
@@ -117,7 +117,7 @@ pub(crate) fn choose(console: &Console, choices: Choices, program: Option<&PathB
         None => FrontMatter::default(),
     };
     let launch = Launch::new(workshop(console), choices);
-    let chosen = runtime()?.block_on(launch.choose_model(&beside, &front_matter));
+    let chosen = Runtime::for_one()?.block_on(launch.choose_model(&beside, &front_matter));
     let Chosen { config, reason, .. } = chosen.map_err(|error| launch_failure(console, error))?;
     let (id, _) = config.model();
     let server = match id {

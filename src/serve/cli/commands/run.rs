@@ -25,6 +25,7 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::conversation::{After, Surroundings, TalkArguments, converse};
 use crate::serve::cli::machinery::debug_listen::Listening;
 use crate::serve::cli::machinery::ending::Subject;
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::terminal::Input;
 use crate::serve::cli::machinery::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::machinery::world::{LiveArguments, launch_failure, sessions_place, tell};
@@ -104,7 +105,7 @@ pub(crate) fn run(console: &Console, arguments: &RunArguments) -> Result<Exit, F
     if arguments.watch && !console.is_conversation {
         return Err(Failure::wrong("--watch is for conversations; run it on a terminal, or remove --watch"));
     }
-    runtime()?.block_on(run_sessions(console, arguments))
+    Runtime::for_one()?.block_on(run_sessions(console, arguments))
 }
 
 /// What is run, and with what.
@@ -319,7 +320,7 @@ pub(crate) fn resume(
     migrate: &[PathBuf],
     signal: Option<Signal>,
 ) -> Result<Exit, Failure> {
-    runtime()?.block_on(async {
+    Runtime::for_one()?.block_on(async {
         let Stored { address, id, is_elsewhere } = *stored;
         let wanted = Reopening { address, id, files: migrate, migrate: !migrate.is_empty() };
         let reopened = world.launch(console, false).reopen(wanted).await;
@@ -378,12 +379,4 @@ fn check_journal_kind(path: &Path) -> Result<(), Failure> {
          (many)",
         path.display()
     )))
-}
-
-/// One thread is enough for one session, and is there at once.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|cause| Failure::failed(format!("cannot start: {cause}; close some programs and try again")))
 }

@@ -25,10 +25,10 @@ use crate::host::residents::offered::Offered;
 use crate::host::tasks;
 #[cfg(feature = "restate")]
 use crate::serve::cli::commands::engine::{NodeArguments, ledger_of};
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
-use crate::serve::cli::machinery::offer::{Home, busy_runtime, ended, offer, resident_failure, store};
+use crate::serve::cli::machinery::offer::{Home, ended, offer, resident_failure, store};
 use crate::serve::cli::machinery::output::table;
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::machinery::world::{LiveArguments, tell};
 use crate::serve::http::access::tokens::Access;
@@ -138,8 +138,8 @@ enum RoleName {
 /// Performs the command.
 pub(crate) fn serve(console: &Console, arguments: &ServeArguments) -> Result<Exit, Failure> {
     match &arguments.command {
-        None => busy_runtime()?.block_on(serve_programs(console, arguments)),
-        Some(ServeCommand::Token(arguments)) => runtime()?.block_on(perform(console, arguments)),
+        None => Runtime::for_many()?.block_on(serve_programs(console, arguments)),
+        Some(ServeCommand::Token(arguments)) => Runtime::for_one()?.block_on(perform(console, arguments)),
     }
 }
 

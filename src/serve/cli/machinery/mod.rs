@@ -19,6 +19,7 @@ pub(crate) mod offer;
 pub(crate) mod output;
 pub(crate) mod recorded_test;
 pub(crate) mod rules_file;
+pub(crate) mod runtime;
 pub mod scores;
 pub(crate) mod session_test;
 pub(crate) mod terminal;

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -35,12 +34,6 @@ impl Home {
         let keeping = Keeping::in_file(place).await?;
         Ok(Home { keeping, key: key(place)?, words: place.path().display().to_string(), joins: None })
     }
-}
-
-/// A runtime for many sessions.
-pub(crate) fn busy_runtime() -> Result<Runtime, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|cause| Failure::failed(format!("cannot start: {cause}; close some programs and try again")))
 }
 
 /// The store's place: `given`, else a file with this name beside the sessions of `run`.

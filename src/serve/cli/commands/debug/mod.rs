@@ -17,9 +17,9 @@ use crate::host::launch::{Choices, Launch, LaunchError, Level, Opened, Wanted};
 use crate::host::sessions::new_id;
 use crate::host::tasks;
 use crate::lang::kind::TEST;
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::debug_listen::{bind, tell_address};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::world::{WorldArguments, sessions_place, workshop};
 use crate::serve::dap::accept::accept;
 use crate::serve::dap::{AttachArguments, Door, LaunchArguments, Launched, Reached, Subject, serve};
@@ -51,7 +51,7 @@ pub(crate) fn debug(console: &Console, arguments: &DebugArguments) -> Result<Exi
     let world = arguments.world.clone();
     let door: Arc<dyn Door> =
         Arc::new(CommandLineDoor { console: console.clone(), files: arguments.files.clone(), world });
-    let runtime = runtime()?;
+    let runtime = Runtime::for_one()?;
     let served = runtime.block_on(async {
         let Some(address) = arguments.listen else {
             if console.is_conversation {

@@ -15,9 +15,9 @@ use crate::host::stats::{Difference, Judgement, MIN_TO_DECIDE, Ratio, pass_all, 
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
 use crate::serve::cli::commands::evaluation::side::{Side, Wanted};
 use crate::serve::cli::commands::evaluation::words::{self, chance, heading, maybe, number, spread};
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::output::{Format, table};
+use crate::serve::cli::machinery::runtime::Runtime;
 
 /// The margin where none is given.
 const MARGIN: f64 = 0.05;
@@ -102,7 +102,7 @@ fn measure(
         return Err(Failure::wrong("name the cases to measure with, as in --cases FOLDER"));
     }
     let bench = Bench::new(console, &arguments.cases, &arguments.measure)?;
-    let (fresh, spent) = runtime()?.block_on(async {
+    let (fresh, spent) = Runtime::for_one()?.block_on(async {
         let mut sides = Vec::new();
         for wanted in &wanted {
             if let Wanted::Play(text) = wanted {

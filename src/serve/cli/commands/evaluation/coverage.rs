@@ -9,11 +9,11 @@ use crate::host::coverage::{Coverage, reached};
 use crate::host::journal::record::Record;
 use crate::host::stored::look_at_all;
 use crate::host::travel::Run;
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::commands::sessions::kept::waited;
 use crate::serve::cli::commands::test::{TestArguments, find_tests, run_file};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::coverage::{Gathered, has_name_of, percent_text, text};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::world::sessions_place;
 use crate::serve::report::TestVerdict;
 use crate::serve::report::coverage::{Reported, html, json, lcov};
@@ -63,7 +63,7 @@ fn percent(text: &str) -> Result<f64, String> {
 /// Performs the command.
 pub(crate) fn coverage(console: &Console, arguments: &CoverageArguments) -> Result<Exit, Failure> {
     let files = find_tests(&arguments.paths)?;
-    let runtime = runtime()?;
+    let runtime = Runtime::for_one()?;
     let gathered = RefCell::<Gathered>::default();
     let mut n_failed = 0;
     for path in &files {

@@ -11,9 +11,9 @@ use crate::host::stats::{pass_all, pass_at, score};
 use crate::serve::cli::commands::evaluation::measure::{Bench, MeasureArguments};
 use crate::serve::cli::commands::evaluation::side::{Side, Text};
 use crate::serve::cli::commands::evaluation::words::{self, heading, maybe};
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::machinery::output::{Format, table, write_whole};
+use crate::serve::cli::machinery::runtime::Runtime;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,7 +51,7 @@ pub(crate) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit,
         return Err(Failure::wrong(format!("--out {}: the name must end in {ENDING}", out.display())));
     }
     let bench = Bench::new(console, &arguments.paths, &arguments.measure)?;
-    let (measured, spent) = runtime()?.block_on(async {
+    let (measured, spent) = Runtime::for_one()?.block_on(async {
         let model = arguments.measure.model.as_deref();
         let side = Side::open(&Text::Own(None), &bench.cases, &bench.workshop, model, bench.is_budgeted()).await?;
         bench.measure(&[side], arguments.k).await

@@ -14,11 +14,11 @@ use crate::host::llm::answer::NoAnswer;
 use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
 use crate::host::text::{one_line, shorten};
 use crate::serve::cli::commands::index::options::{IndexFile, Server, embedder_of};
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::beside::read;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, finish, put};
 use crate::serve::cli::machinery::ending::tell_left_over;
 use crate::serve::cli::machinery::output::{Format, json_array};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::vm::protocol::Usage;
 
 /// Characters of a chunk that are shown.
@@ -153,7 +153,7 @@ fn vector_of(
     must: bool,
 ) -> Result<Option<Vec<f32>>, Failure> {
     let Some(embedder) = embedder else { return Ok(None) };
-    match runtime()?.block_on(embedder.embed(&[question])) {
+    match Runtime::for_one()?.block_on(embedder.embed(&[question])) {
         Ok(vectors) => Ok(vectors.into_iter().next()),
         Err(cause) if must => Err(Failure::failed(cause)),
         Err(cause) => {
@@ -225,7 +225,7 @@ pub(super) fn facts(console: &Console, arguments: &FactsArguments) -> Result<Exi
 /// Has a model read all chunks that it has not read yet. What it said of each is kept at once.
 fn read_facts(console: &Console, model: &str, file: &IndexFile, server: &Server) -> Result<Exit, Failure> {
     let mut index = Index::open_to_write(&file.index)?;
-    let runtime = runtime()?;
+    let runtime = Runtime::for_one()?;
     let (llm, timeout) = server.model(console, &runtime, model, &file.index)?;
     if llm.kind() == ModelKind::Embedded {
         return Err(Failure::wrong("the embedded model cannot read documents; name another model, as in openai:NAME"));
@@ -277,7 +277,7 @@ pub(super) fn eval(console: &Console, arguments: &EvalArguments) -> Result<Exit,
     for questions in questions.chunks(MAX_TEXTS) {
         let texts: Vec<&str> = questions.iter().map(|question| &*question.query).collect();
         let vectors = match &embedder {
-            Some(embedder) => runtime()?.block_on(embedder.embed(&texts)).map_err(Failure::failed)?,
+            Some(embedder) => Runtime::for_one()?.block_on(embedder.embed(&texts)).map_err(Failure::failed)?,
             None => Vec::new(),
         };
         for (place, question) in questions.iter().enumerate() {

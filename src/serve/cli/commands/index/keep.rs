@@ -9,9 +9,9 @@ use crate::host::documents::write::{Update, can_add};
 use crate::host::documents::{Index, Status};
 use crate::host::llm::embeddings::{Embedder, MAX_TEXTS};
 use crate::serve::cli::commands::index::options::{IndexFile, Server};
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, finish};
 use crate::serve::cli::machinery::output::{Format, table};
+use crate::serve::cli::machinery::runtime::Runtime;
 
 /// Files that cannot be read and are named, at most; the others are counted.
 const MAX_NAMED: usize = 20;
@@ -173,7 +173,7 @@ pub(super) fn embed(console: &Console, arguments: &EmbedArguments) -> Result<Exi
 
 /// Makes all vectors that are missing; the inner error is the server's.
 fn embed_all(console: &Console, index: &mut Index, embedder: &Embedder) -> Result<Result<(), String>, Failure> {
-    let runtime = runtime()?;
+    let runtime = Runtime::for_one()?;
     let mut n_made = 0;
     loop {
         let chunks = index.without_vectors(MAX_TEXTS)?;

@@ -13,6 +13,7 @@ use crate::host::llm::embeddings::Embedder;
 use crate::host::resource::documents::DEFAULT_INDEX;
 use crate::lang::program::FrontMatter;
 use crate::serve::cli::machinery::console::{Console, Failure};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
 
 /// Which index is meant.
@@ -53,7 +54,7 @@ impl Server {
     pub(super) fn model(
         &self,
         console: &Console,
-        runtime: &tokio::runtime::Runtime,
+        runtime: &Runtime,
         id: &str,
         index: &Path,
     ) -> Result<(Arc<dyn Llm>, Duration), Failure> {

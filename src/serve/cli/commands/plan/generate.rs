@@ -18,6 +18,7 @@ use crate::lang::program::{FrontMatter, Signature};
 use crate::serve::cli::commands::run;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::machinery::ending::tell_left_over;
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
 use crate::span::FileId;
 use crate::value::{Map, Value};
@@ -119,7 +120,7 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
         Some(out) => out.display().to_string(),
         None => format!("plan{}", file_ending(language)),
     };
-    let runtime = run::runtime()?;
+    let runtime = Runtime::for_one()?;
     let failure = |error| launch_failure(console, error);
     let front_matter = FrontMatter::default();
     let chosen = runtime.block_on(launch.choose_model(Path::new(&name), &front_matter)).map_err(failure)?;

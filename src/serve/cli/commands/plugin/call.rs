@@ -14,9 +14,9 @@ use crate::host::resource::Resources;
 use crate::host::session::approval;
 use crate::host::tool::plugin::{Plugin, PluginError, PluginOptions, identifier};
 use crate::host::tool::{CallContext, Tool, ToolOutcome};
-use crate::serve::cli::commands::run;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::machinery::output::{agree, counted};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Approval;
@@ -89,7 +89,7 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
         }
         agree(console, &call, "--approve", "the call was not made")?;
     }
-    let (outcome, said) = run::runtime()?.block_on(async {
+    let (outcome, said) = Runtime::for_one()?.block_on(async {
         let outcome = resources.run(perform(console, &*tool, given, &arguments.answers)).await;
         plugin.close().await;
         (outcome, plugin.last_words().await)

@@ -11,8 +11,8 @@ use self::call::{CallArguments, Opened, open};
 use self::new::NewPluginArguments;
 
 use crate::lang::analysis::explain;
-use crate::serve::cli::commands::run;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::value::Map;
 
 const EXAMPLES: &str = "\
@@ -74,7 +74,7 @@ fn check(console: &Console, arguments: &CheckPluginArguments) -> Result<Exit, Fa
     });
     put(&lines.collect::<String>())?;
     let started = if arguments.start {
-        run::runtime()?.block_on(async {
+        Runtime::for_one()?.block_on(async {
             let started = plugin.start().await;
             plugin.close().await;
             started

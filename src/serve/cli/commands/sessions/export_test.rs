@@ -24,11 +24,11 @@ use crate::host::travel::{self, At, Timeline};
 use crate::lang::files::test_file::{TestFile, TestModel, TestStepKind};
 use crate::lang::kind::TEST;
 use crate::lang::program::Signature;
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::commands::sessions::kept::{exists_already, records};
 use crate::serve::cli::commands::test::record::{cassette_of, replay, reread};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::recorded_test::{path_of, take_with};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::session_test::{Unsaid, sections};
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, Played, Playing, open_test, play};
 use crate::serve::cli::machinery::travel_text::step_text;
@@ -63,7 +63,7 @@ pub(super) fn export_test(console: &Console, export: &TestExport<'_>) -> Result<
         records.truncate(usize::try_from(seq).unwrap_or(usize::MAX));
     }
     let chosen = ChosenClassifier { id: None, environment: &console.environment };
-    let made = runtime()?
+    let made = Runtime::for_one()?
         .block_on(make(records, output, &chosen))
         .map_err(|why| Failure::failed(format!("session {} cannot be written as a test: {why}", address.session())));
     let Made { cassette, mut test, played } = made?;

@@ -8,8 +8,8 @@ use crate::host::clock::{Clock, SystemClock, iso_text};
 use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::Record;
 use crate::host::stored::{self, Opened, Stored as StoredSession, StoredState};
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::Failure;
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::vm::protocol::Timestamp;
 
 /// Where the sessions are that a command is about.
@@ -21,7 +21,7 @@ pub(crate) struct Kept {
 
 /// Waits for a store, wherever this is called from: on a thread of its own.
 pub(crate) fn waited<T: Send>(future: impl Future<Output = T> + Send) -> Result<T, Failure> {
-    let wait = || Ok(runtime()?.block_on(future));
+    let wait = || Ok(Runtime::for_one()?.block_on(future));
     std::thread::scope(|scope| scope.spawn(wait).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

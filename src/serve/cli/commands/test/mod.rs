@@ -30,11 +30,11 @@ use self::table::run_triggers;
 use self::user::run_user;
 use crate::host::cassette::take::Mode;
 use crate::host::clock::{Clock, SystemClock};
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::company::CompanyArguments;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::coverage::{Gathered, summary};
 use crate::serve::cli::machinery::output::{Format, write_whole};
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::test_session::ChosenClassifier;
 use crate::serve::report::{FileReport, Report, TestVerdict};
 
@@ -127,7 +127,7 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
         return list(&arguments.paths, arguments.format);
     }
     let files = find_tests(&arguments.paths)?;
-    let runtime = runtime()?;
+    let runtime = Runtime::for_one()?;
     let mut report = Report::default();
     let gathered = (arguments.coverage || arguments.html.is_some()).then(RefCell::<Gathered>::default);
     for path in &files {

@@ -12,9 +12,9 @@ use crate::host::launch::folder_of;
 use crate::host::mutants::{Mutant, mutants};
 use crate::host::program::ProgramText;
 use crate::lang::program::Program;
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::commands::test::ReadTest;
 use crate::serve::cli::machinery::console::Failure;
+use crate::serve::cli::machinery::runtime::Runtime;
 
 /// A test that passes as long as nothing is wrong.
 pub(super) struct Judge {
@@ -67,7 +67,7 @@ impl Suspect {
 pub(super) fn judges(environment: &Environment, color: bool, files: &[PathBuf]) -> Result<Vec<Judge>, Failure> {
     let mut judges = Vec::new();
     let mut failing = Vec::new();
-    let runtime = runtime()?;
+    let runtime = Runtime::for_one()?;
     for path in files.iter().filter(|path| ReadTest::is_one(path)) {
         let read = ReadTest::read(path, color).and_then(|test| Ok((test.configuration()?, test)));
         let (configuration, test) = read.map_err(Failure::wrong)?;

@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 use super::gather::{Judge, Suspect};
 use crate::host::config::Environment;
 use crate::host::mutants::Mutant;
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::Failure;
+use crate::serve::cli::machinery::runtime::Runtime;
 use crate::serve::cli::machinery::test_session::Instead;
 
 /// A mutant may take so many times as long as the program without it,
@@ -96,7 +96,7 @@ fn play(environment: &Environment, mutant: &Mutant, judge: &Judge) -> Result<Opt
     let instead = Instead { text: judge.text.clone(), program, declared: configuration.declared };
     let limit = Duration::from_millis(judge.ms.saturating_mul(SLOWER).saturating_add(PATIENCE_MS));
     // With a runtime of its own, which takes along what is still running in it.
-    let runtime = runtime()?;
+    let runtime = Runtime::for_one()?;
     let (done, is_done) = channel::<()>();
     let (late, is_late) = oneshot::channel();
     std::thread::scope(|scope| {

@@ -10,8 +10,8 @@ use crate::host::eval::measured::{Measured, MeasuredCase};
 use crate::host::stats::{Judgement, MIN_TO_DECIDE};
 use crate::serve::cli::commands::evaluation::measure::Bench;
 use crate::serve::cli::commands::evaluation::side::{Side, Text};
-use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::Failure;
+use crate::serve::cli::machinery::runtime::Runtime;
 
 /// What stands in the place of a line that is gone. The lines keep their numbers, by which rules name them.
 const GONE: &str = "Go on.";
@@ -41,7 +41,7 @@ pub(super) fn judge_live(
     if judged.is_empty() {
         return Ok(Some(0.0));
     }
-    let (measured, spent) = runtime()?.block_on(async {
+    let (measured, spent) = Runtime::for_one()?.block_on(async {
         let mut sides = Vec::new();
         for text in &texts {
             sides.push(Side::open(text, &bench.cases, &bench.workshop, model, bench.is_budgeted()).await?);
