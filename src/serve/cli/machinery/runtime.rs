@@ -17,6 +17,7 @@ impl Runtime {
     }
 
     /// For many sessions.
+    #[cfg(feature = "serve")]
     pub(crate) fn for_many() -> Result<Runtime, Failure> {
         Runtime::build(Builder::new_multi_thread())
     }
