@@ -24,7 +24,8 @@ pub async fn serve(
     (input, output): (impl AsyncRead + Send + Unpin + 'static, impl AsyncWrite + Send + Unpin + 'static),
     stop: impl Future<Output = ()>,
 ) {
-    let server = McpServer::new(residents.clone(), options.approvals, key, Some(Caller::anybody()));
+    // Shared as the HTTP server's: what answers a request is compiled once.
+    let server = Arc::new(McpServer::new(residents.clone(), options.approvals, key, Some(Caller::anybody())));
     let (ending, over) = (server.ending(), CancellationToken::new());
     let at_end = ending.clone();
     // Requests that are cut off by the end are not cancelled: their sessions go on another time.

@@ -163,25 +163,21 @@ async fn attempt(
     };
     let probes = generation == Generation::Auto;
     let mut witness = None;
-    let started = match &options.transport {
+    let transport = match &options.transport {
         Transport::Command { command, folder, environment } => {
             let run = Run { command, folder, environment };
             let (process, known) = Process::start(&options.name, run, &options.secrets)?;
             witness = Some(known);
-            client.serve_with_lifecycle(Watched::new(process, gone.clone(), probes), lifecycle(generation)).await
+            Watched::new(process, gone.clone(), probes)
         }
-        Transport::Url { url, headers } => {
-            let transport = http_transport(url, headers)?;
-            client.serve_with_lifecycle(Watched::new(transport, gone.clone(), false), lifecycle(generation)).await
-        }
+        Transport::Url { url, headers } => Watched::new(http_transport(url, headers)?, gone.clone(), false),
         Transport::Stream(dial) => {
             let (incoming, outgoing) =
                 dial().await.map_err(|error| (McpFault::NoConnection, format!("cannot be reached: {error}")))?;
-            let transport = AsyncRwTransport::new_client(incoming, outgoing);
-            client.serve_with_lifecycle(Watched::new(transport, gone.clone(), probes), lifecycle(generation)).await
+            Watched::new(AsyncRwTransport::new_client(incoming, outgoing), gone.clone(), probes)
         }
     };
-    let service = match started {
+    let service = match client.serve_with_lifecycle(transport, lifecycle(generation)).await {
         Ok(service) => service,
         Err(error) => return Err(cause(&error, witness).await),
     };

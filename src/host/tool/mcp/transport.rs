@@ -1,8 +1,11 @@
 //! A transport that tells when it has ended, and does not wait for a server that never answers `server/discover`.
 
+use std::error::Error;
 use std::future::pending;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, TryFutureExt};
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -12,9 +15,35 @@ use tokio_util::sync::CancellationToken;
 /// How long a server may take to answer `server/discover` before it is taken for one that does not know it.
 const PROBE: Duration = Duration::from_secs(5);
 
+/// A transport of whatever kind: what the client does with one is compiled once.
+trait Wire: Send {
+    fn send(&mut self, message: ClientJsonRpcMessage) -> BoxFuture<'static, Result<(), WireError>>;
+    fn receive(&mut self) -> BoxFuture<'_, Option<ServerJsonRpcMessage>>;
+    fn close(&mut self) -> BoxFuture<'_, Result<(), WireError>>;
+}
+
+/// What went wrong with a transport, whichever it is.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(super) struct WireError(pub(super) Box<dyn Error + Send + Sync>);
+
+impl<T: Transport<RoleClient>> Wire for T {
+    fn send(&mut self, message: ClientJsonRpcMessage) -> BoxFuture<'static, Result<(), WireError>> {
+        Transport::send(self, message).map_err(|error| WireError(error.into())).boxed()
+    }
+
+    fn receive(&mut self) -> BoxFuture<'_, Option<ServerJsonRpcMessage>> {
+        Transport::receive(self).boxed()
+    }
+
+    fn close(&mut self) -> BoxFuture<'_, Result<(), WireError>> {
+        Transport::close(self).map_err(|error| WireError(error.into())).boxed()
+    }
+}
+
 /// See the module.
-pub(super) struct Watched<T> {
-    inner: T,
+pub(super) struct Watched {
+    inner: Box<dyn Wire>,
     gone: CancellationToken,
     /// Whether an unanswered `server/discover` is answered for the server.
     probes: bool,
@@ -23,15 +52,15 @@ pub(super) struct Watched<T> {
     given_up: Option<RequestId>,
 }
 
-impl<T> Watched<T> {
+impl Watched {
     /// `gone` is cancelled when the server has gone.
-    pub(super) fn new(inner: T, gone: CancellationToken, probes: bool) -> Watched<T> {
-        Watched { inner, gone, probes, waiting: None, given_up: None }
+    pub(super) fn new(inner: impl Transport<RoleClient> + 'static, gone: CancellationToken, probes: bool) -> Watched {
+        Watched { inner: Box::new(inner), gone, probes, waiting: None, given_up: None }
     }
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
-    type Error = T::Error;
+impl Transport<RoleClient> for Watched {
+    type Error = WireError;
 
     fn send(
         &mut self,
@@ -89,7 +118,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
     }
 }
 
-impl<T> Drop for Watched<T> {
+impl Drop for Watched {
     fn drop(&mut self) {
         self.gone.cancel();
     }
