@@ -9,7 +9,7 @@ use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use super::text;
-use super::transport::WireError;
+use super::transport::AnyTransportError;
 use crate::net;
 
 /// A server cannot be used.
@@ -99,7 +99,7 @@ pub(super) fn of_start(error: &ClientInitializeError) -> Cause {
 
 /// Why a message could not be sent.
 pub(super) fn of_transport(error: &DynamicTransportError) -> Cause {
-    let error = error.error.downcast_ref().map_or(error.error.as_ref(), |WireError(error)| error.as_ref());
+    let error = error.error.downcast_ref().map_or(error.error.as_ref(), |AnyTransportError(error)| error.as_ref());
     let Some(http) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() else {
         return (McpFault::Exited, format!("cannot be written to: {}", chain(error)));
     };

@@ -16,34 +16,34 @@ use tokio_util::sync::CancellationToken;
 const PROBE: Duration = Duration::from_secs(5);
 
 /// A transport of whatever kind: what the client does with one is compiled once.
-trait Wire: Send {
-    fn send(&mut self, message: ClientJsonRpcMessage) -> BoxFuture<'static, Result<(), WireError>>;
+trait AnyTransport: Send {
+    fn send(&mut self, message: ClientJsonRpcMessage) -> BoxFuture<'static, Result<(), AnyTransportError>>;
     fn receive(&mut self) -> BoxFuture<'_, Option<ServerJsonRpcMessage>>;
-    fn close(&mut self) -> BoxFuture<'_, Result<(), WireError>>;
+    fn close(&mut self) -> BoxFuture<'_, Result<(), AnyTransportError>>;
 }
 
 /// What went wrong with a transport, whichever it is.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub(super) struct WireError(pub(super) Box<dyn Error + Send + Sync>);
+pub(super) struct AnyTransportError(pub(super) Box<dyn Error + Send + Sync>);
 
-impl<T: Transport<RoleClient>> Wire for T {
-    fn send(&mut self, message: ClientJsonRpcMessage) -> BoxFuture<'static, Result<(), WireError>> {
-        Transport::send(self, message).map_err(|error| WireError(error.into())).boxed()
+impl<T: Transport<RoleClient>> AnyTransport for T {
+    fn send(&mut self, message: ClientJsonRpcMessage) -> BoxFuture<'static, Result<(), AnyTransportError>> {
+        Transport::send(self, message).map_err(|error| AnyTransportError(error.into())).boxed()
     }
 
     fn receive(&mut self) -> BoxFuture<'_, Option<ServerJsonRpcMessage>> {
         Transport::receive(self).boxed()
     }
 
-    fn close(&mut self) -> BoxFuture<'_, Result<(), WireError>> {
-        Transport::close(self).map_err(|error| WireError(error.into())).boxed()
+    fn close(&mut self) -> BoxFuture<'_, Result<(), AnyTransportError>> {
+        Transport::close(self).map_err(|error| AnyTransportError(error.into())).boxed()
     }
 }
 
 /// See the module.
 pub(super) struct Watched {
-    inner: Box<dyn Wire>,
+    inner: Box<dyn AnyTransport>,
     gone: CancellationToken,
     /// Whether an unanswered `server/discover` is answered for the server.
     probes: bool,
@@ -60,7 +60,7 @@ impl Watched {
 }
 
 impl Transport<RoleClient> for Watched {
-    type Error = WireError;
+    type Error = AnyTransportError;
 
     fn send(
         &mut self,
