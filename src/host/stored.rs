@@ -12,7 +12,7 @@ use crate::journal::address::{Address, Place};
 use crate::journal::record::{Begun, Record};
 use crate::journal::store::{Found, Known, Listed, Standing};
 use crate::replay::error::SessionError;
-use crate::replay::{Replayed, Stop, begun_of, on_thread, replay};
+use crate::replay::{Replayed, Stop, begun_of, on_replay_thread, replay};
 
 /// One line of `sessions list`.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ pub async fn look_at<T: Send + 'static>(
         async move {
             let looked = async {
                 let records = address.read().await?;
-                on_thread(move || look(records)).await
+                on_replay_thread(move || look(records)).await
             };
             let looked = looked.await;
             (address.session().clone(), looked)
@@ -175,7 +175,7 @@ pub async fn look_at<T: Send + 'static>(
 /// It cannot be read, or the machine does not follow it.
 pub async fn open(address: &Address) -> Result<Opened, SessionError> {
     let records = address.read().await?;
-    on_thread(move || {
+    on_replay_thread(move || {
         let replayed = replay(&records, None)?;
         let begun = begun_of(&records)?.clone();
         Ok(Opened { begun, records, replayed })

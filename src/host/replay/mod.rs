@@ -138,7 +138,7 @@ pub fn replay_watched(
 }
 
 /// Does what takes as long as a machine needs for all events of a session, on a thread for that.
-pub async fn on_thread<T: Send + 'static>(
+pub async fn on_replay_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SessionError> + Send + 'static,
 ) -> Result<T, SessionError> {
     match tasks::on_thread(work).await {

@@ -15,7 +15,7 @@ use crate::events::{Mark, PublicBody, PublicEvent};
 use crate::journal::JournalErrorKind;
 use crate::journal::record::Record;
 use crate::ledger::Served;
-use crate::replay::on_thread;
+use crate::replay::on_replay_thread;
 use crate::residents::Residents;
 use crate::residents::dispatch::{Dispatch, Visit};
 use crate::residents::error::ResidentError;
@@ -285,7 +285,7 @@ impl Feed {
         };
         let Some(first) = records.first().cloned() else { return Ok(Ok(None)) };
         let (programs, walk) = (residents.program_cache(), residents.walk().await?);
-        let (past, events) = on_thread(move || {
+        let (past, events) = on_replay_thread(move || {
             let (mut past, mut events) = Retelling::begin(&first, records.get(1), &programs)?;
             for (index, record) in records.iter().enumerate().skip(1) {
                 events.extend(past.add(record, records.get(index + 1))?);
@@ -330,7 +330,7 @@ impl Feed {
             }
         };
         let walk = residents.walk().await?;
-        let past = on_thread(move || whole_history(&records)).await?;
+        let past = on_replay_thread(move || whole_history(&records)).await?;
         drop(walk);
         let last = past.iter().rev().find_map(|step| step.event.mark).unwrap_or(Mark::START);
         if self.heard.is_some_and(|mark| mark > last) {

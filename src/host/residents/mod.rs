@@ -37,7 +37,7 @@ use crate::launch::{Launch, Opened, Setting, Source, StartOptions, find_entry};
 use crate::ledger::sqlite::SqliteLedger;
 use crate::ledger::{Ledger, Served};
 use crate::program::ProgramCache;
-use crate::replay::{Replayed, on_thread, replay};
+use crate::replay::{Replayed, on_replay_thread, replay};
 use crate::residents::dispatch::{Dispatch, Visit};
 use crate::residents::error::ResidentError;
 use crate::residents::offered::Offered;
@@ -384,7 +384,7 @@ impl Residents {
             }
             records => records?,
         };
-        let present = on_thread(move || {
+        let present = on_replay_thread(move || {
             let Replayed { machine, maker, time, .. } = replay(&records, None)?;
             let (view, program) = (Arc::new(machine.view()), machine.program().clone());
             Ok(Present { view, program, mark: maker.mark(), time, cost: None, due: None })
@@ -415,7 +415,7 @@ impl Residents {
     ) -> Result<T, ResidentError> {
         let records = self.records(id).await?;
         let _walk = self.walk().await?;
-        Ok(on_thread(move || work(Timeline::new(records)?)).await?)
+        Ok(on_replay_thread(move || work(Timeline::new(records)?)).await?)
     }
 
     /// Waits for its turn to walk a past.

@@ -7,7 +7,7 @@ use crate::debug::stepping::Reason;
 use crate::journal::Journal;
 use crate::journal::tail::TailBuffer;
 use crate::replay::error::SessionError;
-use crate::replay::{Follower, Outstanding, on_thread, programs_of};
+use crate::replay::{Follower, Outstanding, on_replay_thread, programs_of};
 use crate::session::Session;
 use crate::session::task::Timer;
 use crate::session::world::World;
@@ -27,7 +27,8 @@ impl Session {
         reason: Reason,
     ) -> Result<Session, SessionError> {
         let of_thread = world.clone();
-        let (followed, fork) = on_thread(move || follow(&of_thread, &fork).map(|followed| (followed, fork))).await?;
+        let (followed, fork) =
+            on_replay_thread(move || follow(&of_thread, &fork).map(|followed| (followed, fork))).await?;
         let (follower, mut open) = followed;
         let (kept, answers) = fork.records.split_at(fork.n_kept.min(fork.records.len()));
         let mut journal = TailBuffer::new(journal);

@@ -50,7 +50,7 @@ use crate::journal::{Durability, Journal, JournalError, JournalErrorKind};
 use crate::program::ProgramText;
 use crate::replay::messages::MessageIds;
 use crate::replay::start::{begun, program_changed};
-use crate::replay::{Follower, Stop, on_thread, replay};
+use crate::replay::{Follower, Stop, on_replay_thread, replay};
 use crate::session::calls::Calls;
 use crate::session::task::Task;
 use crate::session::traced::Tracing;
@@ -126,7 +126,7 @@ impl Kept {
         let tools = world.tools.signatures();
         let traces = world.options.traces.clone();
         let pieces = if traces.sink.is_some() { Some(journal.pieces().await?) } else { None };
-        let (world, tools, changed, replayed, tracing) = on_thread(move || {
+        let (world, tools, changed, replayed, tracing) = on_replay_thread(move || {
             let signatures = || tools.iter().map(|tool| tool.signature.clone()).collect();
             let changed =
                 text.map(|text| world.options.programs.load(&text, signatures()).map(|program| (text, program)));

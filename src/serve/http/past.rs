@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use crate::host::events::Mark;
 use crate::host::journal::copy;
-use crate::host::replay::{last_text, on_thread};
+use crate::host::replay::{last_text, on_replay_thread};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::fork::{Forking, MakeEdits};
 use crate::host::residents::standing::State as Stands;
@@ -149,7 +149,7 @@ fn json_of_view(view: &View, program: &Program, mark: Mark, time: Timestamp) -> 
 
 pub(super) async fn source(OfSession { server, served, .. }: OfSession) -> Result<Typed<SourceWire>, Problem> {
     let (records, programs) = (server.residents.records(&served.session).await?, server.residents.program_cache());
-    let source = on_thread(move || {
+    let source = on_replay_thread(move || {
         let none = || SessionError::NoSession("it has no text".to_owned());
         let (text, tools) = last_text(&records).ok_or_else(none)?;
         let signatures = tools.iter().map(|tool| tool.to_tool().signature).collect();
@@ -190,7 +190,7 @@ pub(super) async fn reasons(
     Queried(Trigger { trigger }): Queried<Trigger>,
 ) -> Result<Response, Problem> {
     let records = server.residents.records(&served.session).await?;
-    let history = on_thread(move || why::history(&records)).await?;
+    let history = on_replay_thread(move || why::history(&records)).await?;
     let json = show::why::answer_json(&history, trigger.as_deref(), &TimeZone::UTC);
     let json = json.map_err(Problem::not_found)?;
     Ok(unstored("application/json", json))

@@ -536,6 +536,7 @@ fn layer_offences_are_found() {
 fn word_offences_are_found() {
     finds(1, purity_offences, "src/vm/a.rs", "async fn f() {}");
     finds(1, purity_offences, "src/lang/a.rs", "use std::{fmt, fs};");
+    finds(1, purity_offences, "src/lang/span.rs", "use std::fs;");
     finds(1, purity_offences, "src/lang/a.rs", "fn f() { std::thread::spawn(f); }");
     finds(2, purity_offences, "src/ide/a.rs", "use std::time::Instant;");
     finds(0, purity_offences, "src/host/a.rs", "async fn f() {}");

@@ -36,7 +36,7 @@ impl Runtime {
         done.unwrap_or_else(|| unreachable!("work that is over has a result"))
     }
 
-    /// Ends without waiting for work on threads that nobody can stop, as reading from a terminal.
+    /// Ends without waiting for threads that nobody can stop, such as one that reads from a terminal.
     pub(crate) fn shutdown_background(self) {
         self.0.shutdown_background();
     }
